@@ -1,0 +1,75 @@
+// Package projector is how the raw result of a tool becomes the small one that a
+// model gets: the contract for authors of projectors, and the driver that runs
+// one without trusting it.
+//
+//	raw bytes, request, limits --> Project --> agent result   what the model reads
+//	                                           status         found, none
+//	                                           coverage       where was looked, how far
+//	                                           facts          what the tool returned
+//
+// # What counts as what
+//
+// A projector counts. Three things can come of it, and there is no fourth:
+//
+//	at least one counted item                     evidence.Found
+//	zero counted, and the data proves that the    evidence.None, with a Coverage
+//	search ran to its end
+//	anything else                                 an error
+//
+// Only something that can be counted is judged: an array, or a typed result with
+// a count of its own. Prose, null, an empty body and a shape that the projector
+// does not know are not "nothing found"; they are unreadable. So is a result
+// that was cut before its first item. An error object that the tool returned as
+// ordinary output is a failure of the tool. The expensive mistake is to take an
+// outage for an absence, therefore doubt is always an error.
+//
+// A count of zero that the tool itself returned (COUNT(*) = 0) is an item with
+// the value zero, hence found.
+//
+// # What an author promises
+//
+//   - Pure: the answer depends on the [Input] alone, the clock included
+//     ([Input.Now]); the same input gives the same bytes. No I/O.
+//   - Bounded: the agent result stays below [Limits.AgentBytes] by construction,
+//     not by luck; [List] does that. Whatever is left out is stated in the data
+//     ("returned", "omitted"), cuts fall on rune boundaries and carry a mark.
+//   - Cancellable: a loop over large input looks at its context.
+//   - Exact: numbers keep the digits of the raw text; nothing passes through a
+//     float64. Text from the tool is data: quoted, without control characters.
+//
+// # What the driver does about it
+//
+// [Drive] runs the projector in its own goroutine on private copies of raw and
+// request, ends at a time limit whether the projector looks at its context or
+// not, catches panics, and checks all that came back before anybody else sees
+// it. What it returns shares no memory with the projector. A projector that
+// never returns keeps its goroutine and its copies; the driver cannot end it.
+//
+// Not guarded against: a projector that does I/O, exhausts memory, or returns
+// raw text as it is while that happens to fit the limit. projectortest finds the
+// common breaches.
+//
+// # A projector in whole
+//
+//	func hits(ctx context.Context, in projector.Input) (projector.Projection, error) {
+//		var answer struct{ Hits []Hit; Total int; Done bool }
+//		if err := json.Unmarshal(in.Raw, &answer); err != nil {
+//			return projector.Projection{}, err
+//		}
+//		list := projector.NewList(in.Limits.AgentBytes)
+//		for _, hit := range answer.Hits {
+//			list.Add(hit)
+//		}
+//		status := evidence.Found
+//		coverage := evidence.Searched(answer.Query, "collection docs")
+//		coverage.Complete = answer.Done
+//		if len(answer.Hits) == 0 {
+//			status = evidence.None // refused by the driver unless Done
+//		}
+//		return projector.Projection{Result: list.JSON(), Status: status, Coverage: coverage}, list.Err()
+//	}
+//
+// Test your own with projectortest.Run. Ready ones: rows (SQL results).
+//
+// Sources: rows C16 to C21, C28 to C30, A18 to A21, A29, A31 of docs/sources.md.
+package projector
