@@ -76,7 +76,7 @@ func (l *List) Set(name string, value any) {
 // and all later ones are left out and counted, so that what is shown is always
 // the beginning. A value that JSON cannot hold is reported by Err.
 func (l *List) Add(value any) bool {
-	if l.full || l.err != nil {
+	if l.full {
 		l.Omit(1)
 		return false
 	}
