@@ -46,6 +46,12 @@ type Head struct {
 	Ended    time.Time // zero while PROJECTING
 	Expires  time.Time // chosen at admission, never moved
 	Strength evidence.Strength
+
+	// Fault says why the record is there and cannot be read: exactly
+	// ErrNewerVersion, ErrForeign or ErrCorrupt. Then State is empty and only
+	// Identity stands beside it. One unreadable record must not hide the others
+	// of a list, so it is told here and not as the error of the whole read.
+	Fault error
 }
 
 // Stage says which step failed; it is stored for the host and never shown.

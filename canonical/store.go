@@ -144,8 +144,9 @@ type Effects interface {
 // Reader reads. No read moves an expiry or issues a command that could.
 //
 //	K60 Heads answers as many heads as names, in that order. Missing, expired and
-//	    another run's records are the zero Head. No raw, agent result or request
-//	    is moved.
+//	    another run's records are the zero Head. A record that cannot be read is
+//	    a head with its identity and Fault, and its neighbours are answered. No
+//	    raw, agent result or request is moved.
 //	K61 View answers the agent result byte for byte, Record everything, verified:
 //	    bytes that do not match their digest are ErrCorrupt. A missing record is
 //	    ErrMissing.
