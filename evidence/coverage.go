@@ -2,6 +2,8 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,7 +31,7 @@ type Coverage struct {
 	// left, no leg failed, nothing cut.
 	Complete bool `json:"complete"`
 	// SameOnRetry says that asking again would give the same answer.
-	SameOnRetry bool `json:"same_on_retry,omitempty"`
+	SameOnRetry bool `json:"same_on_retry,omitzero"`
 	// TryInstead is a hint for the model; may be empty.
 	TryInstead string `json:"try_instead,omitempty"`
 }
@@ -76,6 +78,12 @@ func (c Coverage) Validate() error {
 	if c.Window != nil && c.Window.To.Before(c.Window.From) {
 		return &Error{Field: "coverage.window", Reason: "ends before it begins"}
 	}
+	if c.Window != nil && (!writable(c.Window.From) || !writable(c.Window.To)) {
+		return &Error{Field: "coverage.window", Reason: "outside the years 0 to 9999"}
+	}
+	if err := c.checkEntries(); err != nil {
+		return err
+	}
 	for _, list := range []struct {
 		field string
 		lines []string
@@ -119,6 +127,30 @@ func (c Coverage) Sentence(limit int) string {
 	}
 	return Line(text, limit)
 }
+
+// checkEntries refuses lists with an entry that says nothing: a place without a
+// name is no place that was searched.
+func (c Coverage) checkEntries() error {
+	for _, list := range []struct {
+		field   string
+		entries []string
+	}{{"checked", c.Checked}, {"not_checked", c.Unchecked}, {"filters", c.Filters}} {
+		if slices.ContainsFunc(list.entries, blank) {
+			return &Error{Field: "coverage." + list.field, Reason: "has an empty entry"}
+		}
+	}
+	for _, gap := range c.Uncovered {
+		if blank(gap.What) || blank(gap.Reason) {
+			return &Error{Field: "coverage.cannot_cover", Reason: "has an entry without a name or a reason"}
+		}
+	}
+	return nil
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// writable reports whether RFC 3339 has a form for t.
+func writable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
 
 func gapLines(gaps []Gap) []string {
 	lines := make([]string, 0, len(gaps))

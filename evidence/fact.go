@@ -43,8 +43,9 @@ func (f Fact) Validate() error {
 	return nil
 }
 
-// NewFact makes a valid fact of any text: line feeds are folded, control
-// characters removed, and each part clipped with a mark at a rune boundary.
+// NewFact makes a valid fact of any text, as long as kind and predicate have a
+// visible character: line feeds are folded, control characters removed, and each
+// part clipped with a mark at a rune boundary.
 func NewFact(subject Subject, predicate, value string) Fact {
 	return Fact{
 		Subject:   Subject{Kind: Line(subject.Kind, MaxFactName), ID: Line(subject.ID, MaxFactName)},

@@ -51,22 +51,25 @@
 //
 // # A projector in whole
 //
-//	func hits(ctx context.Context, in projector.Input) (projector.Projection, error) {
-//		var answer struct{ Hits []Hit; Total int; Done bool }
-//		if err := json.Unmarshal(in.Raw, &answer); err != nil {
+//	func hits(_ context.Context, in projector.Input) (projector.Projection, error) {
+//		var a struct{ Hits []Hit; Done *bool }
+//		if err := json.Unmarshal(in.Raw, &a); err != nil {
 //			return projector.Projection{}, err
 //		}
+//		if a.Hits == nil || a.Done == nil { // an error object, or a shape we do not know
+//			return projector.Projection{}, errNotAnAnswer
+//		}
 //		list := projector.NewList(in.Limits.AgentBytes)
-//		for _, hit := range answer.Hits {
+//		for _, hit := range a.Hits {
 //			list.Add(hit)
 //		}
-//		status := evidence.Found
-//		coverage := evidence.Searched(answer.Query, "collection docs")
-//		coverage.Complete = answer.Done
-//		if len(answer.Hits) == 0 {
-//			status = evidence.None // refused by the driver unless Done
+//		p := projector.Projection{Result: list.JSON(), Status: evidence.Found}
+//		p.Coverage = evidence.Searched(string(in.Request), "collection docs")
+//		p.Coverage.Complete = *a.Done
+//		if len(a.Hits) == 0 {
+//			p.Status = evidence.None // refused by the driver unless the search ran to its end
 //		}
-//		return projector.Projection{Result: list.JSON(), Status: status, Coverage: coverage}, list.Err()
+//		return p, list.Err()
 //	}
 //
 // Test your own with projectortest.Run. Ready ones: rows (SQL results).
