@@ -28,9 +28,9 @@
 //	clock := fakes.NewClock()
 //	store := fakes.NewStore(clock)
 //	faulty := fakes.NewFaulty(store, "marker-7c1f")
-//	faulty.Script("Complete", 1, fakes.FailAfter) // stored, and the answer lost
+//	faulty.Script(fakes.MethodComplete, 1, fakes.FailAfter) // stored, and the answer lost
 //	b, err := boundary.New(boundary.Config{Store: faulty, Now: clock.Now, ...})
 //	...
 //	clock.Advance(15 * time.Minute) // past the run's deadline
-//	if n := faulty.Calls("Complete"); n != 2 { ... }
+//	if n := faulty.Calls(fakes.MethodComplete); n != 2 { ... }
 package fakes

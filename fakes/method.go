@@ -1,0 +1,36 @@
+package fakes
+
+// Method names one method of a canonical.Store, spelled as it is there. A fault
+// on a misspelled one would never happen and its test show nothing; so
+// [Faulty.Script] refuses it.
+type Method string
+
+// The methods of a store.
+const (
+	MethodOpenRun      Method = "OpenRun"
+	MethodJoinRun      Method = "JoinRun"
+	MethodInspect      Method = "Inspect"
+	MethodCloseRun     Method = "CloseRun"
+	MethodAdmit        Method = "Admit"
+	MethodSave         Method = "Save"
+	MethodComplete     Method = "Complete"
+	MethodOutstanding  Method = "Outstanding"
+	MethodSweep        Method = "Sweep"
+	MethodSettle       Method = "Settle"
+	MethodResolve      Method = "Resolve"
+	MethodHeads        Method = "Heads"
+	MethodView         Method = "View"
+	MethodRecord       Method = "Record"
+	MethodOrder        Method = "Order"
+	MethodSettlementOf Method = "SettlementOf"
+	MethodDelete       Method = "Delete"
+)
+
+// Methods lists all of them, in the order of the interface.
+func Methods() []Method {
+	return []Method{
+		MethodOpenRun, MethodJoinRun, MethodInspect, MethodCloseRun, MethodAdmit, MethodSave, MethodComplete,
+		MethodOutstanding, MethodSweep, MethodSettle, MethodResolve, MethodHeads, MethodView, MethodRecord,
+		MethodOrder, MethodSettlementOf, MethodDelete,
+	}
+}
