@@ -14,11 +14,11 @@ func moduleDirs() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list -m: %w", withStderr(err))
 	}
-	dirs := strings.Fields(string(out))
-	if len(dirs) == 0 {
+	text := strings.TrimSpace(string(out))
+	if text == "" {
 		return nil, errors.New("go list -m names no module")
 	}
-	return dirs, nil
+	return strings.Split(text, "\n"), nil // a folder's name may have spaces
 }
 
 func withStderr(err error) error {

@@ -1,0 +1,63 @@
+# Everything a developer or a build machine does here. "make" lists the targets.
+# All modules of go.work are meant wherever a target says "all".
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-redis race fuzz bench lint build scenarios check
+
+# The one place that pins the linter. It never enters go.mod.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+FUZZTIME  ?= 1m
+BENCHTIME ?= 1s
+EVENTS    := .cache/test-events.jsonl
+
+# $(call each,COMMAND) runs COMMAND in the folder of every module and stops at
+# the first that fails.
+each = go list -m -f '{{.Dir}}' | while IFS= read -r dir; do cd "$$dir"; { $(1); } </dev/null; done
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Run the demo on the embedded store; ARGS="--redis URL --keep" for more
+	@go run ./cmd/harness demo $(ARGS)
+
+test: ## Run all tests; those for a real server run where redis-server is found
+	@command -v redis-server || echo 'NO redis-server FOUND: tests on a real server will be skipped'
+	@$(call each,go test ./...)
+
+test-redis: ## The same, afresh; a missing redis-server is a failure
+	@export HARNESS_REQUIRE_REDIS=1; $(call each,go test -count=1 ./...)
+
+race: ## Run all tests with the race detector (needs a C compiler)
+	@$(call each,go test -race ./...)
+
+fuzz: ## Fuzz every target for FUZZTIME (1m) each
+	@.ci/fuzz $(FUZZTIME)
+
+bench: ## Run every benchmark for BENCHTIME (1s) each
+	@$(call each,go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...)
+
+lint: ## Format, vet, staticcheck, and go.mod files that say what is used
+	@files=$$(gofmt -l .); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }
+	@$(call each,go vet ./...)
+	@$(call each,go run $(STATICCHECK) ./...)
+	@$(call each,GOWORK=off go mod tidy -diff)
+	@go mod verify
+
+build: ## Build all packages
+	@$(call each,go build ./...)
+
+scenarios: ## Run all tests and show which scenario of docs/scenarios.md each proves
+	@go run ./internal/scenarios
+
+check: ## All that must hold, as CI runs it (needs a C compiler)
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory build
+	@mkdir -p $(dir $(EVENTS))
+	@go run ./internal/scenarios -save $(EVENTS) -- -race
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s
+	@$(MAKE) --no-print-directory bench BENCHTIME=1x
+	@go run ./internal/scenarios -packages -events $(EVENTS)
