@@ -1,0 +1,125 @@
+package boundary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/lifecycle"
+)
+
+// Config is what a boundary is made of.
+type Config struct {
+	Store      canonical.Store  // required
+	Authorizer Authorizer       // required; AllowAll must be written out
+	Effects    EffectPolicy     // zero: read only
+	Limits     canonical.Limits // zero fields: defaults
+
+	// Codes are the host's own codes with their text for the model, at most 256
+	// bytes each. Tools and projectors may report these and no others.
+	Codes map[lifecycle.Code]string
+
+	Logger   *zap.Logger // nil: silent. One line per call; callers need not log again
+	Observer Observer    // nil: none
+
+	// OnRetained gets what could not be stored, or came too late. It is called
+	// once for each, on the goroutine that has the result; a panic in it is
+	// caught. It is the only way to such raw bytes besides Shutdown's error.
+	OnRetained func(context.Context, Retained)
+
+	// Now is the clock; nil means time.Now. It measures how much of a run's time
+	// has passed and must move with the store's clock where a test moves that.
+	// It is never compared with the store's.
+	Now func() time.Time
+}
+
+// EffectPolicy says which effects besides read a boundary lets through. The zero
+// value admits reads only.
+type EffectPolicy struct {
+	Write   bool // tools that write
+	Unknown bool // tools whose effect nobody knows
+}
+
+func (p EffectPolicy) allows(e canonical.Effect) bool {
+	switch e {
+	case canonical.EffectRead:
+		return true
+	case canonical.EffectWrite:
+		return p.Write
+	default:
+		return p.Unknown
+	}
+}
+
+// ToolBoundary lets calls through. It is safe for concurrent use; make one per
+// process and store.
+type ToolBoundary struct {
+	store      canonical.Store
+	authorizer Authorizer
+	effects    EffectPolicy
+	limits     canonical.Limits
+	codes      *lifecycle.Registry
+	log        *zap.Logger
+	events     *eventQueue
+	onRetained func(context.Context, Retained)
+	now        func() time.Time
+
+	mu       sync.Mutex
+	closed   bool
+	stopping chan struct{}               // closed by Shutdown
+	running  map[*call]struct{}          // admitted or being admitted, not yet ended
+	retained map[*retainedEntry]struct{} // not stored and not handed over
+	idle     *sync.Cond                  // running or background went down
+	cleaning int                         // goroutines that close abandoned admissions
+}
+
+// New checks the configuration as a whole and reports every contradiction at
+// once, as a [*ConfigError].
+func New(c Config) (*ToolBoundary, error) {
+	var problems []error
+	if c.Store == nil {
+		problems = append(problems, errors.New("Store is missing"))
+	}
+	if c.Authorizer == nil {
+		problems = append(problems, errors.New("Authorizer is missing; AllowAll must be written out"))
+	}
+	limits, err := c.Limits.WithDefaults()
+	if err != nil {
+		problems = append(problems, err)
+	}
+	codes, err := lifecycle.NewRegistry(c.Codes)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, &ConfigError{Problems: problems}
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	b := &ToolBoundary{
+		store: c.Store, authorizer: c.Authorizer, effects: c.Effects, limits: limits, codes: codes,
+		log: c.Logger, events: newEventQueue(c.Observer), onRetained: c.OnRetained, now: c.Now,
+		stopping: make(chan struct{}), running: map[*call]struct{}{}, retained: map[*retainedEntry]struct{}{},
+	}
+	b.idle = sync.NewCond(&b.mu)
+	return b, nil
+}
+
+// ConfigError lists everything that is wrong with a configuration.
+type ConfigError struct{ Problems []error }
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("boundary: configuration: %v", errors.Join(e.Problems...))
+}
+
+// Unwrap gives the problems to errors.Is and errors.As.
+func (e *ConfigError) Unwrap() []error { return e.Problems }

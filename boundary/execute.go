@@ -1,0 +1,179 @@
+package boundary
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/lifecycle"
+)
+
+// returnGrace is how long a body whose context has ended is waited for. It lets
+// a tool that obeys say how it ended; one that does not is left behind.
+const returnGrace = 50 * time.Millisecond
+
+// errRunDeadline and errToolTimeout tell in the body's context why it ended.
+var (
+	errRunDeadline = errors.New("boundary: the run's deadline has passed")
+	errToolTimeout = errors.New("boundary: the tool's timeout has passed")
+)
+
+// execution is what came of entering a body.
+type execution struct {
+	raw      canonical.Raw
+	err      error // what the body returned; nil also when it panicked or was left behind
+	panicked bool
+	left     bool  // still running
+	why      error // why its context ended: errRunDeadline, errToolTimeout, or the caller's; nil if it did not
+}
+
+// returned reports whether the body ended by handing over a result.
+func (x execution) returned() bool { return x.err == nil && !x.panicked && !x.left }
+
+// enter runs the body once and comes back when it returns, or shortly after its
+// context has ended. A body that is left behind keeps its goroutine; what it
+// returns goes to c.late.
+func (c *call) enter(ctx context.Context) execution {
+	ctx, cancel := c.bodyContext(ctx)
+	raw := newRawWriter(c.action.rawLimit(c.run.limits), func() {
+		if c.effect.Read() {
+			cancel(ErrRawLimit) // nothing more is wanted; a write is better left to finish
+		}
+	})
+	body := &bodyRun{done: make(chan struct{})}
+	go body.run(ctx, c, raw)
+	select {
+	case <-body.done:
+	case <-ctx.Done():
+		timer := time.NewTimer(returnGrace)
+		defer timer.Stop()
+		select {
+		case <-body.done:
+		case <-timer.C:
+		}
+	}
+	x := execution{why: context.Cause(ctx)}
+	select {
+	case <-body.done:
+		cancel(nil)
+		x.raw, x.err, x.panicked = raw.raw(), body.err, body.panicked
+	default:
+		x.left = true
+		if raw.isOver() {
+			x.raw = raw.raw() // size and digest; the bytes are dropped already
+		}
+		go func() {
+			<-body.done
+			cancel(nil)
+			c.late(execution{raw: raw.raw(), err: body.err, panicked: body.panicked})
+		}()
+	}
+	return x
+}
+
+// bodyContext ends at the earliest of run deadline, tool timeout and ctx.
+func (c *call) bodyContext(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timeout, why := c.action.timeout(c.run.limits), errToolTimeout
+	if left := c.run.left(); left < timeout {
+		timeout, why = left, errRunDeadline
+	}
+	timed, stop := context.WithTimeoutCause(ctx, timeout, why)
+	return timed, func(cause error) { cancel(cause); stop() }
+}
+
+// bodyRun is one entry of a body. Its fields may be read once done is closed.
+type bodyRun struct {
+	done     chan struct{}
+	err      error
+	panicked bool
+}
+
+// run enters the body. It survives a panic and runtime.Goexit; neither the
+// panic's value nor its stack is kept, since both can hold raw data.
+func (r *bodyRun) run(ctx context.Context, c *call, raw *rawWriter) {
+	defer close(r.done)
+	finished := false
+	defer func() {
+		if !finished {
+			_ = recover()
+			r.panicked = true
+		}
+	}()
+	r.err = c.action.Executor.Execute(ctx, c.input(), raw)
+	finished = true
+}
+
+// input is a fresh copy for the body, which may change its bytes.
+func (c *call) input() Input {
+	return Input{
+		Identity: c.identity, Seq: c.admitted.Seq, Tool: c.env.Tool, Arguments: c.request.Bytes().Clone(),
+		Principal: c.run.who, OperationKey: c.operationKey,
+	}
+}
+
+// verdict judges an execution that did not hand over a usable result. The second
+// value is false when it did.
+func (c *call) verdict(x execution) (lifecycle.Completion, bool) {
+	switch {
+	case x.returned() && x.raw.Present():
+		return lifecycle.Completion{}, false
+	case x.returned():
+		return lifecycle.Fail(lifecycle.ResultTooLarge, lifecycle.Completed), true
+	case c.effect.Read():
+		return c.readVerdict(x), true
+	default:
+		return c.effectVerdict(x), true
+	}
+}
+
+func (c *call) readVerdict(x execution) lifecycle.Completion {
+	known := lifecycle.Completed
+	if x.left {
+		known = lifecycle.Unknown
+	}
+	switch {
+	case x.raw.AtLeast && !x.panicked:
+		return lifecycle.Fail(lifecycle.ResultTooLarge, lifecycle.Completed)
+	case x.panicked:
+		return lifecycle.Fail(lifecycle.ToolExecutionFailed, lifecycle.Completed)
+	case errors.Is(x.why, errToolTimeout), errors.Is(x.why, errRunDeadline), errors.Is(x.why, context.DeadlineExceeded):
+		return lifecycle.Fail(lifecycle.ToolTimeout, known)
+	case x.why != nil:
+		return lifecycle.Fail(lifecycle.Cancelled, known)
+	}
+	declared := declaredBy(x.err)
+	return lifecycle.Fail(c.registered(declared.Code), lifecycle.Completed)
+}
+
+// effectVerdict: every ending of a tool that may have changed something, but a
+// result or a declaration that nothing was changed, is unknown.
+func (c *call) effectVerdict(x execution) lifecycle.Completion {
+	if declared := declaredBy(x.err); declared.NotApplied && !x.panicked && !x.left {
+		return lifecycle.Fail(c.registered(declared.Code), lifecycle.Completed)
+	}
+	return lifecycle.Fail(lifecycle.OutcomeUnknown, lifecycle.Unknown)
+}
+
+// declaredBy finds what the tool's error declares. Looking into a foreign error
+// runs its code, which may panic.
+func declaredBy(err error) (declared ToolError) {
+	defer func() {
+		if recover() != nil {
+			declared = ToolError{}
+		}
+	}()
+	if tool, ok := errors.AsType[*ToolError](err); ok && tool != nil {
+		return *tool
+	}
+	return ToolError{}
+}
+
+// registered is code if the host registered it.
+func (c *call) registered(code lifecycle.Code) lifecycle.Code {
+	if c.b.codes.Has(code) {
+		return code
+	}
+	return lifecycle.ToolExecutionFailed
+}

@@ -1,0 +1,156 @@
+package boundary
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/lifecycle"
+	"github.com/toolharness/harness/projector"
+)
+
+// call is one call on its way through the boundary. It belongs to one goroutine
+// until its body is left behind; then late() has a copy of what it needs.
+type call struct {
+	b      *ToolBoundary
+	run    *Run
+	env    Envelope
+	action Action
+	schema ArgumentChecker // of the tool; nil if it has none
+	ask    bool            // ask the authorizer, unless the envelope is authorized
+
+	identity     canonical.Identity
+	named        bool // the call name is well formed and may be shown
+	effect       canonical.Effect
+	request      canonical.Request
+	operationKey string
+
+	claim    canonical.Claim
+	evidence canonical.EvidenceID
+	admitted canonical.Admitted
+	saved    bool // raw was accepted before the end
+	took     Durations
+}
+
+// Invoke takes one call through the boundary. It is the primitive on which
+// [Toolset.Dispatch] and adapters stand, and safe for concurrent use.
+//
+// Result.Outcome is always valid and may always be sent to the model.
+// Result.Err is nil exactly when the call is READY, and a [*Error] otherwise.
+func (b *ToolBoundary) Invoke(ctx context.Context, run *Run, env Envelope, action Action) Result {
+	return b.invoke(ctx, &call{b: b, run: run, env: env, action: action})
+}
+
+func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
+	if c.run == nil || c.run.boundary != b {
+		c.run = &Run{boundary: b}
+		return c.refuse(ctx, &refusal{lifecycle.RunInactive, "find the run", errNoRun})
+	}
+	c.identity = canonical.Identity{RunKey: c.run.key, Call: canonical.CallName{Turn: c.env.Turn, ID: c.env.ToolCallID}}
+	c.effect = c.action.effect(c.env.ReadOnly)
+	if r := c.preflight(ctx); r != nil {
+		return c.refuse(ctx, r)
+	}
+	if !b.enterRunning(c) {
+		return c.refuse(ctx, &refusal{lifecycle.RunInactive, "check the run", errShutDown})
+	}
+	defer b.leaveRunning(c)
+	if r := c.admit(ctx); r != nil {
+		return c.refuse(ctx, r)
+	}
+	return c.goOn(ctx)
+}
+
+var errNoRun = errors.New("no run, or a run of another boundary")
+
+// goOn takes an admitted call to its end.
+func (c *call) goOn(ctx context.Context) Result {
+	defer c.run.tracker.Completed(c.identity.Call, c.admitted.Seq)
+	if c.admitted.State != lifecycle.Projecting {
+		return c.endedElsewhere(ctx)
+	}
+	if err := ctx.Err(); err != nil { // the caller left while the admission was under way
+		return c.finish(ctx, c.failed(lifecycle.Fail(lifecycle.Cancelled, lifecycle.NotStarted), "", err))
+	}
+	start := c.b.now()
+	x := c.enter(ctx)
+	c.took.Execute = c.b.now().Sub(start)
+	if verdict, bad := c.verdict(x); bad {
+		e := c.failed(verdict, canonical.StageExecute, x.err)
+		if verdict.Code == lifecycle.ResultTooLarge {
+			e.stage, e.raw = canonical.StageRaw, x.raw
+		}
+		return c.finish(ctx, e)
+	}
+	if !c.effect.Read() {
+		if r, ended := c.save(ctx, x.raw); ended {
+			return r
+		}
+	}
+	return c.finish(ctx, c.project(ctx, x.raw))
+}
+
+// ending is what the call will be ended with.
+type ending struct {
+	verdict  lifecycle.Completion
+	stage    canonical.Stage
+	raw      canonical.Raw
+	agent    canonical.Body
+	facts    canonical.Body
+	coverage canonical.Body
+	cause    error // for the host
+}
+
+func (c *call) failed(verdict lifecycle.Completion, stage canonical.Stage, cause error) ending {
+	return ending{verdict: verdict, stage: stage, cause: cause}
+}
+
+// project makes the agent result, on a context that outlives the caller's: the
+// tool has run, and what it found is evidence whether or not anybody waits.
+func (c *call) project(ctx context.Context, raw canonical.Raw) ending {
+	start := c.b.now()
+	limits := c.run.limits
+	p, err := projector.Drive(context.WithoutCancel(ctx), c.action.Projector, projector.Input{
+		Tool: c.env.Tool, Request: c.request.Bytes(), Raw: raw.Bytes, Now: c.b.now().UTC(),
+		Limits: projector.Limits{AgentBytes: int(limits.AgentBytes), FactsBytes: int(limits.FactsBytes)},
+	}, projector.Options{Timeout: limits.ProjectorTimeout})
+	c.took.Project = c.b.now().Sub(start)
+	if err == nil {
+		e := ending{verdict: lifecycle.Succeed(p.Status), raw: raw, agent: p.Result}
+		if e.facts, e.coverage, err = encodeProjection(p); err == nil {
+			return e
+		}
+	}
+	code, stage := c.projectionCode(err)
+	return ending{verdict: lifecycle.Fail(code, lifecycle.Completed), stage: stage, raw: raw, cause: err}
+}
+
+// projectionCode judges a failed projection.
+func (c *call) projectionCode(err error) (lifecycle.Code, canonical.Stage) {
+	failed, ok := errors.AsType[*projector.Error](err)
+	switch {
+	case !ok:
+		return lifecycle.ProjectionFailed, canonical.StageFacts
+	case failed.Kind == projector.TooLarge && failed.Field == projector.FieldResult:
+		return lifecycle.ResultTooLarge, canonical.StageAgent
+	case failed.Kind == projector.TooLarge:
+		return lifecycle.ProjectionFailed, canonical.StageFacts
+	case failed.Kind == projector.InvalidStatus:
+		return lifecycle.InvalidEvidenceStatus, canonical.StageProject
+	case failed.Code != "" && c.b.codes.Has(lifecycle.Code(failed.Code)):
+		return lifecycle.Code(failed.Code), canonical.StageProject
+	default:
+		return lifecycle.ProjectionFailed, canonical.StageProject
+	}
+}
+
+// endedElsewhere answers a delivery of ours that found its record already ended,
+// by a sweep for instance. The body is not entered.
+func (c *call) endedElsewhere(ctx context.Context) Result {
+	view, err := c.b.store.View(ctx, c.run.key, c.identity.Call)
+	if err != nil {
+		return c.refuse(ctx, &refusal{lifecycle.StoreUnavailable, "read the ended record", err})
+	}
+	return c.result(ctx, c.b.outcomeOf(view), &Error{
+		Code: view.Code, Op: "admit", Identity: c.identity, Execution: view.Execution, cause: canonical.ErrConflict})
+}

@@ -1,0 +1,190 @@
+package boundary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/projector"
+)
+
+// Tool is a named tool: what a model sees of it, and what runs.
+type Tool struct {
+	Name        string // 1 to 64 bytes of A-Z a-z 0-9 _ . -
+	Description string // for the model
+	Effect      canonical.Effect
+	Executor    Executor
+	Projector   projector.Projector
+
+	// Schema is a JSON Schema for the arguments, shown to the model and checked
+	// in preflight. Optional. It must be whole in itself: a reference to a file
+	// or an address is refused at construction.
+	Schema json.RawMessage
+
+	Timeout     time.Duration // zero: Limits.ToolTimeout
+	Budget      int           // calls in one run; zero: the run's own
+	MaxRawBytes int64         // zero: Limits.RawBytes, which it cannot exceed
+}
+
+// Call is one tool call of a model's message.
+type Call struct {
+	ID        canonical.ToolCallID // exactly as in the message
+	Turn      canonical.Turn       // optional
+	Name      string
+	Arguments []byte // exactly as in the message
+}
+
+// Format prints names and sizes, never the arguments.
+func (c Call) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "{call %q tool %q arguments %d bytes}", canonical.CallName{Turn: c.Turn, ID: c.ID}.String(), c.Name, len(c.Arguments))
+}
+
+// Definition is what a model's request says of a tool.
+type Definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+}
+
+// Toolset is a fixed set of tools on one boundary. It is safe for concurrent
+// use. It builds envelopes, and asks the boundary's Authorizer about each call.
+type Toolset struct {
+	boundary *ToolBoundary
+	order    []string
+	tools    map[string]*boundTool
+}
+
+type boundTool struct {
+	Tool
+	check *schemaCheck // nil without a schema
+}
+
+// NewToolset checks all tools and reports everything that is wrong at once, as a
+// [*ConfigError].
+func NewToolset(b *ToolBoundary, tools ...Tool) (*Toolset, error) {
+	s := &Toolset{boundary: b, tools: make(map[string]*boundTool, len(tools))}
+	var problems []error
+	for i, tool := range tools {
+		bound, errs := b.bind(tool)
+		for _, err := range errs {
+			problems = append(problems, fmt.Errorf("tool %d: %w", i, err))
+		}
+		if _, twice := s.tools[tool.Name]; twice {
+			problems = append(problems, fmt.Errorf("tool %d: name %q is given twice", i, tool.Name))
+		}
+		s.tools[tool.Name] = bound
+		s.order = append(s.order, tool.Name)
+	}
+	if len(problems) > 0 {
+		return nil, &ConfigError{Problems: problems}
+	}
+	return s, nil
+}
+
+func (b *ToolBoundary) bind(t Tool) (*boundTool, []error) {
+	var problems []error
+	say := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if err := canonical.CheckToolName(t.Name); err != nil {
+		problems = append(problems, err)
+	}
+	if t.Executor == nil {
+		say("Executor is missing")
+	}
+	if t.Projector == nil {
+		say("Projector is missing")
+	}
+	if !t.Effect.Valid() {
+		say("Effect must be read, write or unknown")
+	}
+	if t.Timeout < 0 {
+		say("Timeout is %v, below zero", t.Timeout)
+	}
+	if most := b.limits.RecordTTL - b.limits.Closing() - canonical.DueMargin; t.Timeout > most {
+		say("Timeout is %v, the record's life allows %v", t.Timeout, most)
+	}
+	if t.Budget < canonical.Unlimited {
+		say("Budget is %d, below zero", t.Budget)
+	}
+	if t.MaxRawBytes < 0 || t.MaxRawBytes > b.limits.RawBytes {
+		say("MaxRawBytes is %d, the limit is %d", t.MaxRawBytes, b.limits.RawBytes)
+	}
+	bound := &boundTool{Tool: t}
+	if len(t.Schema) > 0 {
+		check, err := newSchemaCheck(t.Schema)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		bound.check = check
+	}
+	return bound, problems
+}
+
+// Definitions describes the tools in the order in which they were given.
+func (s *Toolset) Definitions() []Definition {
+	list := make([]Definition, 0, len(s.order))
+	for _, name := range s.order {
+		t := s.tools[name]
+		list = append(list, Definition{Name: t.Name, Description: t.Description, Schema: append(json.RawMessage(nil), t.Schema...)})
+	}
+	return list
+}
+
+// parallelReads is how many reads of one turn run at once.
+const parallelReads = 8
+
+// Dispatch takes the calls of one model message through the boundary and answers
+// one result for each, in the order asked, whatever fails. Reads run beside each
+// other; any other call waits for those before it and runs alone.
+func (s *Toolset) Dispatch(ctx context.Context, run *Run, calls ...Call) []Result {
+	results := make([]Result, len(calls))
+	slots := make(chan struct{}, parallelReads)
+	var wave sync.WaitGroup
+	for i, asked := range calls {
+		c := s.call(run, asked)
+		if !c.action.effect(c.env.ReadOnly).Read() {
+			wave.Wait()
+			results[i] = s.boundary.invoke(ctx, c)
+			continue
+		}
+		slots <- struct{}{}
+		wave.Add(1)
+		go func() {
+			defer func() { <-slots; wave.Done() }()
+			results[i] = s.boundary.invoke(ctx, c)
+		}()
+	}
+	wave.Wait()
+	return results
+}
+
+// call turns a model's call into one for the boundary. An unknown name has no
+// action, which preflight refuses after it has looked at id, run and request.
+func (s *Toolset) call(run *Run, asked Call) *call {
+	c := &call{b: s.boundary, run: run, ask: true, env: Envelope{
+		ToolCallID: asked.ID, Turn: asked.Turn, Tool: asked.Name, Input: asked.Arguments,
+	}}
+	if run != nil {
+		c.env.RunID = run.key.Run
+	}
+	tool, ok := s.tools[asked.Name]
+	if !ok {
+		c.env.ReadOnly = true // nothing will run
+		return c
+	}
+	c.env.ReadOnly = tool.Effect.Read()
+	c.action = Action{
+		Executor: tool.Executor, Projector: tool.Projector, Effect: tool.Effect,
+		Timeout: tool.Timeout, Budget: tool.Budget, MaxRawBytes: tool.MaxRawBytes,
+	}
+	if tool.check != nil {
+		c.schema = tool.check
+	}
+	return c
+}
+
+// String lists the names of the tools.
+func (s *Toolset) String() string { return "toolset(" + strings.Join(s.order, ", ") + ")" }
