@@ -59,7 +59,7 @@ func runTests(dirs, args []string, save, stderr io.Writer, each func(event)) err
 }
 
 // reporter prints a run as it goes the way go test does without -v: one line a
-// package, and the whole output of what failed.
+// package, and the output of what failed without its RUN, PAUSE and CONT lines.
 type reporter struct {
 	w      io.Writer
 	output map[testID]*strings.Builder
@@ -74,6 +74,7 @@ func (p *reporter) show(e event) {
 		if e.Output != "PASS\n" && e.Output != "FAIL\n" && !strings.HasPrefix(e.Output, "?   \t") {
 			fmt.Fprint(p.w, e.Output)
 		}
+	case e.Action == "output" && strings.HasPrefix(e.Output, "=== "):
 	case e.Action == "output":
 		if p.output[id] == nil {
 			p.output[id] = &strings.Builder{}
