@@ -92,14 +92,15 @@ func receiverExported(t ast.Expr) bool {
 
 // bareNames returns exported names of a declaration that nothing explains. A
 // comment on a group of constants or variables speaks for all of it, as does one
-// at the end of a line; each type speaks for itself.
+// at the end of a line; each type speaks for itself, unless it is an alias, whose
+// comment is where the type is defined.
 func bareNames(d *ast.GenDecl) []*ast.Ident {
 	var out []*ast.Ident
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			alone := !d.Lparen.IsValid() && d.Doc.Text() != ""
-			if spec.Name.IsExported() && !alone && spec.Doc.Text() == "" {
+			byGroup := d.Doc.Text() != "" && (!d.Lparen.IsValid() || spec.Assign.IsValid())
+			if spec.Name.IsExported() && !byGroup && spec.Doc.Text() == "" {
 				out = append(out, spec.Name)
 			}
 		case *ast.ValueSpec:
@@ -131,6 +132,8 @@ func TestComment_checks_on_bad_files(t *testing.T) {
 			// These are explained together.
 			const ( X = 1; Y = 2 )
 			var Z = 1 // explained at its end
+			// Names of another package.
+			type ( S = other.S; T = other.T )
 			func help() {}`),
 		"bad/a.go": text(`// Package bad is explained in the wrong file.
 			package bad
@@ -147,7 +150,8 @@ func TestComment_checks_on_bad_files(t *testing.T) {
 			// A group of types does not speak for each.
 			type ( C int
 				// D is explained.
-				D int )`),
+				D int )
+			type ( E = other.E )`),
 		"bad/a_test.go":        text(`package bad; func Helper() {}`),
 		"program/main.go":      text("// A program may be explained anywhere.\npackage main\nfunc main() {}"),
 		"onlytests/a_test.go":  text(`package onlytests`),
@@ -175,6 +179,7 @@ func TestComment_checks_on_bad_files(t *testing.T) {
 	wantNames := []string{
 		"bad/a.go:3: B has no comment", "bad/a.go:4: Do has no comment", "bad/a.go:5: Also has no comment",
 		"bad/a.go:9: Free has no comment", "bad/a.go:10: P has no comment", "bad/a.go:14: C has no comment",
+		"bad/a.go:17: E has no comment",
 	}
 	if got := nameCommentViolations(all); !slices.Equal(got, wantNames) {
 		t.Errorf("names\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wantNames, "\n"))
