@@ -20,23 +20,22 @@ func TestComments_of_packages_and_exported_names(t *testing.T) {
 }
 
 // packageCommentViolations lists packages without a comment in doc.go. A program
-// may have it in any file, since an example is often a single one.
+// may have it in any file, and a package of a single file in that one.
 func packageCommentViolations(all []source) []string {
-	commented, packages := map[string]bool{}, map[string]string{}
+	files := map[string][]source{}
 	for _, s := range all {
-		if s.isTest() {
-			continue
-		}
-		dir := path.Dir(s.path)
-		packages[dir] = s.file.Name.Name
-		place := s.file.Name.Name == "main" || path.Base(s.path) == "doc.go"
-		if place && strings.TrimSpace(s.file.Doc.Text()) != "" {
-			commented[dir] = true
+		if !s.isTest() {
+			dir := path.Dir(s.path)
+			files[dir] = append(files[dir], s)
 		}
 	}
 	var out []string
-	for dir, name := range packages {
-		if !commented[dir] {
+	for dir, own := range files {
+		name := own[0].file.Name.Name
+		if !slices.ContainsFunc(own, func(s source) bool {
+			place := name == "main" || len(own) == 1 || path.Base(s.path) == "doc.go"
+			return place && strings.TrimSpace(s.file.Doc.Text()) != ""
+		}) {
 			out = append(out, fmt.Sprintf("%s: package %s has no package comment in doc.go", dir, name))
 		}
 	}
@@ -152,6 +151,9 @@ func TestComment_checks_on_bad_files(t *testing.T) {
 				// D is explained.
 				D int )
 			type ( E = other.E )`),
+		"bad/b.go":             text("package bad"),
+		"single/only.go":       text("// Package single is one file.\npackage single"),
+		"bare/only.go":         text("package bare"),
 		"bad/a_test.go":        text(`package bad; func Helper() {}`),
 		"program/main.go":      text("// A program may be explained anywhere.\npackage main\nfunc main() {}"),
 		"onlytests/a_test.go":  text(`package onlytests`),
@@ -168,6 +170,7 @@ func TestComment_checks_on_bad_files(t *testing.T) {
 	}
 	wantPackages := []string{
 		"bad: package bad has no package comment in doc.go",
+		"bare: package bare has no package comment in doc.go",
 		"detached: package detached has no package comment in doc.go",
 		"directive: package directive has no package comment in doc.go",
 		"empty: package empty has no package comment in doc.go",
