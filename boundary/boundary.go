@@ -83,10 +83,10 @@ type ToolBoundary struct {
 func New(c Config) (*ToolBoundary, error) {
 	var problems []error
 	if c.Store == nil {
-		problems = append(problems, errors.New("Store is missing"))
+		problems = append(problems, errors.New("no Store"))
 	}
 	if c.Authorizer == nil {
-		problems = append(problems, errors.New("Authorizer is missing; AllowAll must be written out"))
+		problems = append(problems, errors.New("no Authorizer; AllowAll must be written out"))
 	}
 	limits, err := c.Limits.WithDefaults()
 	if err != nil {
@@ -117,6 +117,7 @@ func New(c Config) (*ToolBoundary, error) {
 // ConfigError lists everything that is wrong with a configuration.
 type ConfigError struct{ Problems []error }
 
+// Error lists every problem on one line.
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("boundary: configuration: %v", errors.Join(e.Problems...))
 }

@@ -24,6 +24,7 @@ type Error struct {
 	cause     error
 }
 
+// Error is one line: operation, names, code, and what our own typed errors say.
 func (e *Error) Error() string {
 	text := "boundary: " + e.Op
 	if e.Identity.Run != "" {

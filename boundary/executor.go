@@ -72,6 +72,7 @@ func NotApplied(code lifecycle.Code, cause error) error {
 	return &ToolError{Code: code, NotApplied: true, cause: cause}
 }
 
+// Error has the code and what was declared, never the cause.
 func (e *ToolError) Error() string {
 	return fmt.Sprintf("boundary: tool error %s, not applied: %t", e.Code, e.NotApplied)
 }

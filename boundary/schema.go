@@ -29,6 +29,7 @@ type SchemaError struct {
 	Rule string // the schema's keyword that is broken
 }
 
+// Error has place and rule, never a value.
 func (e *SchemaError) Error() string {
 	if e.Path == "" {
 		return "schema: " + e.Rule

@@ -49,6 +49,7 @@ type ShutdownError struct {
 	causes   []error
 }
 
+// Error counts what is left; the fields have the details.
 func (e *ShutdownError) Error() string {
 	return fmt.Sprintf("boundary: shutdown left %d open calls and %d retained results", len(e.Open), len(e.Retained))
 }

@@ -92,25 +92,25 @@ func (b *ToolBoundary) bind(t Tool) (*boundTool, []error) {
 		problems = append(problems, err)
 	}
 	if t.Executor == nil {
-		say("Executor is missing")
+		say("no Executor")
 	}
 	if t.Projector == nil {
-		say("Projector is missing")
+		say("no Projector")
 	}
 	if !t.Effect.Valid() {
-		say("Effect must be read, write or unknown")
+		say("effect must be read, write or unknown")
 	}
 	if t.Timeout < 0 {
-		say("Timeout is %v, below zero", t.Timeout)
+		say("timeout is %v, below zero", t.Timeout)
 	}
 	if most := b.limits.RecordTTL - b.limits.Closing() - canonical.DueMargin; t.Timeout > most {
-		say("Timeout is %v, the record's life allows %v", t.Timeout, most)
+		say("timeout is %v, the record's life allows %v", t.Timeout, most)
 	}
 	if t.Budget < canonical.Unlimited {
-		say("Budget is %d, below zero", t.Budget)
+		say("budget is %d, below zero", t.Budget)
 	}
 	if t.MaxRawBytes < 0 || t.MaxRawBytes > b.limits.RawBytes {
-		say("MaxRawBytes is %d, the limit is %d", t.MaxRawBytes, b.limits.RawBytes)
+		say("limit MaxRawBytes is %d, the limit is %d", t.MaxRawBytes, b.limits.RawBytes)
 	}
 	bound := &boundTool{Tool: t}
 	if len(t.Schema) > 0 {

@@ -16,6 +16,7 @@ type NameError struct {
 	Limit  int // the limit, where the rule is one
 }
 
+// Error has field, rule and sizes, never the name.
 func (e *NameError) Error() string {
 	if e.Limit > 0 {
 		return fmt.Sprintf("canonical: %s: %s (%d, limit %d)", e.Field, e.Reason, e.Size, e.Limit)
@@ -32,6 +33,7 @@ type RequestError struct {
 	TooLarge bool // the rule is the limit on the size of the request
 }
 
+// Error has rule, place and sizes, never the input.
 func (e *RequestError) Error() string {
 	if e.Limit > 0 {
 		return fmt.Sprintf("canonical: request: %s (%d, limit %d)", e.Reason, e.Size, e.Limit)
@@ -81,6 +83,7 @@ type RefusedError struct {
 	Limit, Wanted int64
 }
 
+// Error has verb, call name, reason and numbers; no body, key or cause.
 func (e *RefusedError) Error() string {
 	text := "store: " + e.Op
 	if e.Call != (CallName{}) {

@@ -112,6 +112,7 @@ func fill[T comparable](value *T, fallback T) {
 // LimitsError lists everything that is wrong with a set of limits.
 type LimitsError struct{ Problems []string }
 
+// Error lists every problem with its numbers on one line.
 func (e *LimitsError) Error() string { return "canonical: limits: " + strings.Join(e.Problems, "; ") }
 
 // Budget bounds a run. Zero fields take the defaults beside them; [Unlimited]

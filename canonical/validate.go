@@ -25,6 +25,7 @@ type ArgumentError struct {
 	Size, Limit       int64
 }
 
+// Error has operation, field and rule, never the argument.
 func (e *ArgumentError) Error() string {
 	if e.Limit > 0 {
 		return fmt.Sprintf("canonical: %s: %s: %s (%d, limit %d)", e.Op, e.Field, e.Reason, e.Size, e.Limit)

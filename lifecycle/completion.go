@@ -70,4 +70,5 @@ func (c Completion) validateError() error {
 // CompletionError says which field of a completion breaks which rule.
 type CompletionError struct{ Field, Reason string }
 
+// Error has field and rule.
 func (e *CompletionError) Error() string { return "lifecycle: completion " + e.Field + ": " + e.Reason }

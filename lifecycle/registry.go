@@ -62,6 +62,7 @@ func (r *Registry) Message(code Code) string {
 // RegistryError lists everything that is wrong with registered codes.
 type RegistryError struct{ Problems []string }
 
+// Error lists every problem on one line.
 func (e *RegistryError) Error() string {
 	return fmt.Sprintf("lifecycle: registered codes: %v", e.Problems)
 }

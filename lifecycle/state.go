@@ -49,6 +49,7 @@ func (s State) Transition(c Completion) (State, error) {
 // TransitionError reports a move that the diagram does not have.
 type TransitionError struct{ From, To State }
 
+// Error has the two states.
 func (e *TransitionError) Error() string {
 	from := string(e.From)
 	if from == "" {
