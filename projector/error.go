@@ -42,6 +42,7 @@ type Error struct {
 	cause error
 }
 
+// Error is one line for the host: kind, field, and sizes in bytes; no causes.
 func (e *Error) Error() string {
 	text := "projector: " + string(e.Kind)
 	if e.Field != "" {

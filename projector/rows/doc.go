@@ -49,6 +49,5 @@
 // Not promised: that the statement was read-only (use a read-only transaction or
 // account), or that [Fingerprint] knows your dialect.
 //
-// Sources: section 4.4 rows and T114, T115, T121 of docs/scenarios.md; RFC 8259,
-// RFC 3339.
+// Sources: T114, T115, T121 of docs/scenarios.md; RFC 8259, RFC 3339.
 package rows

@@ -44,6 +44,7 @@ type DocumentError struct {
 	Reason string
 }
 
+// Error names member and rule; neither is made of the document.
 func (e *DocumentError) Error() string {
 	if e.Member == "" {
 		return "rows: document: " + e.Reason

@@ -235,6 +235,8 @@ type EncodeError struct {
 	cause error
 }
 
+// Error names step and row, sizes in bytes, and the column of a value that has
+// no exact text.
 func (e *EncodeError) Error() string {
 	text := "rows: encode " + string(e.Step)
 	if e.Row > 0 {

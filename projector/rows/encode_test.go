@@ -198,7 +198,7 @@ func TestEncodeMaxBytes(t *testing.T) {
 	}
 }
 
-// The trap of section 4.4: a first row over the cap must not look like no rows.
+// A first row that is over the cap alone must not look like no rows.
 func TestEncodeFirstRowOverTheCap(t *testing.T) {
 	t.Parallel()
 	result := &table{columns: []string{"blob"}, rows: [][]driver.Value{{strings.Repeat("y", 1000)}}}

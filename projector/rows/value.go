@@ -19,6 +19,7 @@ type ValueError struct {
 	GoType string // the driver's Go type; never the value
 }
 
+// Error names column and Go type and says what to do in the statement.
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("column %d has the Go type %s, which has no exact text; cast it in SQL", e.Column, e.GoType)
 }
