@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"sort"
+	"unicode/utf8"
 )
 
 // MaxMessage bounds the model's text of a registered code, in UTF-8 bytes.
@@ -24,8 +25,8 @@ func NewRegistry(messages map[Code]string) (*Registry, error) {
 			bad = append(bad, "a code does not match ^[A-Z][A-Z0-9_]{0,63}$")
 		case builtin:
 			bad = append(bad, fmt.Sprintf("%s is built in", code))
-		case message == "" || len(message) > MaxMessage:
-			bad = append(bad, fmt.Sprintf("%s needs a message of 1 to %d bytes", code, MaxMessage))
+		case message == "" || len(message) > MaxMessage || !utf8.ValidString(message):
+			bad = append(bad, fmt.Sprintf("%s needs a message of 1 to %d bytes of UTF-8", code, MaxMessage))
 		}
 		r.messages[code] = message
 	}
