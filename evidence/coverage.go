@@ -125,6 +125,12 @@ func (c Coverage) Sentence(limit int) string {
 	if n := len(c.Unchecked); n > 0 {
 		text += fmt.Sprintf("; not checked: %s", join(c.Unchecked, 3))
 	}
+	if len(c.Uncovered) > 0 {
+		text += fmt.Sprintf("; out of reach: %s", join(gapLines(c.Uncovered), 3))
+	}
+	if !c.Complete {
+		text += "; the search did not end"
+	}
 	return Line(text, limit)
 }
 

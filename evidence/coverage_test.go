@@ -128,7 +128,7 @@ func TestIsZero(t *testing.T) {
 
 func TestSentence(t *testing.T) {
 	t.Parallel()
-	want := "searched topic a, topic b for payment failed between 1970-01-01T00:00:00Z and 1970-01-01T00:01:00Z where level=ERROR; not checked: topic c"
+	want := "searched topic a, topic b for payment failed between 1970-01-01T00:00:00Z and 1970-01-01T00:01:00Z where level=ERROR; not checked: topic c; out of reach: before May: retention"
 	if got := fullCoverage().Sentence(500); got != want {
 		t.Errorf("Sentence = %q, want %q", got, want)
 	}

@@ -6,8 +6,9 @@
 //	everything else                             an error, never absence
 //
 // The costly mistake is to read an outage as "nothing there". Therefore a
-// negative observation is valid only together with a [Coverage] that says what
-// was looked for, where, and that the search ran to its end. A tool that
+// negative observation is valid only together with a [Coverage] that says where
+// was looked, for what if for anything in particular, and that the search ran to
+// its end. A tool that
 // answers with its own error object has failed; it has observed nothing.
 //
 // A [Fact] says what a tool returned, not that it is true. Values are text, so
