@@ -2,7 +2,6 @@ package boundary
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/toolharness/harness/canonical"
@@ -56,49 +55,45 @@ func (e *Error) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.Error()) }
 // MarshalJSON writes the text.
 func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 
-// ownText is the text of the first error in the chain that is one of ours and
-// known to hold names, numbers and rules only.
-func ownText(err error) string {
-	var (
-		refused  *canonical.RefusedError
-		name     *canonical.NameError
-		request  *canonical.RequestError
-		argument *canonical.ArgumentError
-		limits   *canonical.LimitsError
-		verdict  *lifecycle.CompletionError
-		project  *projector.Error
-		schema   *SchemaError
-	)
-	switch {
-	case err == nil:
-		return ""
-	case asSafely(err, &refused):
-		return refused.Error()
-	case asSafely(err, &name):
-		return name.Error()
-	case asSafely(err, &request):
-		return request.Error()
-	case asSafely(err, &argument):
-		return argument.Error()
-	case asSafely(err, &limits):
-		return limits.Error()
-	case asSafely(err, &verdict):
-		return verdict.Error()
-	case asSafely(err, &project):
-		return project.Error()
-	case asSafely(err, &schema):
-		return schema.Error()
+// foreignError marks what tools, their checks and authorizers return. Their
+// errors may be of our own types, made by them of anything, so they are handed
+// on whole to the host and never read by us.
+type foreignError struct{ error }
+
+// foreign marks err; nil stays nil.
+func foreign(err error) error {
+	if err == nil {
+		return nil
 	}
-	return ""
+	return foreignError{err}
 }
 
-// asSafely is errors.As for a chain with foreign errors in it, whose methods may
-// panic.
-func asSafely[T error](err error, target *T) (ok bool) {
+// Unwrap gives the error to errors.Is and errors.As.
+func (e foreignError) Unwrap() error { return e.error }
+
+// ownText is the text of the first error in the chain that is one of ours and
+// known to hold names, numbers and rules only. It goes no further than that, and
+// not into foreign errors. A store's own errors are walked, and may panic at it.
+func ownText(err error) (text string) {
 	defer func() {
 		if recover() != nil {
-			ok = false
+			text = ""
 		}
 	}()
-	return errors.As(err, target)
+	switch e := err.(type) {
+	case *canonical.RefusedError, *canonical.NameError, *canonical.RequestError, *canonical.ArgumentError,
+		*canonical.LimitsError, *lifecycle.CompletionError, *projector.Error, *SchemaError:
+		return err.Error()
+	case foreignError:
+		return ""
+	case interface{ Unwrap() error }:
+		return ownText(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if text := ownText(inner); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
 }

@@ -16,8 +16,8 @@ type call struct {
 	run    *Run
 	env    Envelope
 	action Action
-	schema ArgumentChecker // of the tool; nil if it has none
-	ask    bool            // ask the authorizer, unless the envelope is authorized
+	schema *schemaCheck // of the tool; nil if it has none
+	ask    bool         // ask the authorizer, unless the envelope is authorized
 
 	identity     canonical.Identity
 	named        bool // the call name is well formed and may be shown
@@ -76,7 +76,7 @@ func (c *call) goOn(ctx context.Context) Result {
 	x := c.enter(ctx)
 	c.took.Execute = c.b.now().Sub(start)
 	if verdict, bad := c.verdict(x); bad {
-		e := c.failed(verdict, canonical.StageExecute, x.err)
+		e := c.failed(verdict, canonical.StageExecute, foreign(x.err))
 		if verdict.Code == lifecycle.ResultTooLarge {
 			e.stage, e.raw = canonical.StageRaw, x.raw
 		}

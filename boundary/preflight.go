@@ -73,31 +73,23 @@ func (c *call) checkTool(context.Context) *refusal {
 	return nil
 }
 
-// checkArguments asks the action's own checks, on a copy of the bytes; a panic
-// in one is a refusal.
+// checkArguments asks the tool's schema, and the executor's own check on a copy
+// of the bytes; a panic in one is a refusal.
 func (c *call) checkArguments() (err error) {
 	defer func() {
 		if recover() != nil {
 			err = errCheckPanicked
 		}
 	}()
-	for _, checker := range c.checkers() {
-		if err := checker.CheckArguments(c.request.Bytes().Clone()); err != nil {
+	if c.schema != nil {
+		if err := c.schema.CheckArguments(c.request.Bytes()); err != nil {
 			return err
 		}
 	}
+	if checker, ok := c.action.Executor.(ArgumentChecker); ok {
+		return foreign(checker.CheckArguments(c.request.Bytes().Clone()))
+	}
 	return nil
-}
-
-func (c *call) checkers() []ArgumentChecker {
-	var list []ArgumentChecker
-	if c.schema != nil {
-		list = append(list, c.schema)
-	}
-	if own, ok := c.action.Executor.(ArgumentChecker); ok {
-		list = append(list, own)
-	}
-	return list
 }
 
 func (c *call) checkAuthorized(ctx context.Context) *refusal {
