@@ -22,7 +22,8 @@ var (
 // execution is what came of entering a body.
 type execution struct {
 	raw      canonical.Raw
-	err      error // what the body returned; nil also when it panicked or was left behind
+	err      error     // what the body returned; nil also when it panicked or was left behind
+	declared ToolError // what err declares
 	panicked bool
 	left     bool  // still running
 	why      error // why its context ended: errRunDeadline, errToolTimeout, or the caller's; nil if it did not
@@ -57,7 +58,7 @@ func (c *call) enter(ctx context.Context) execution {
 	select {
 	case <-body.done:
 		cancel(nil)
-		x.raw, x.err, x.panicked = raw.raw(), body.err, body.panicked
+		x.raw, x.err, x.declared, x.panicked = raw.raw(), body.err, body.declared, body.panicked
 	default:
 		x.left = true
 		if raw.isOver() {
@@ -87,11 +88,14 @@ func (c *call) bodyContext(ctx context.Context) (context.Context, context.Cancel
 type bodyRun struct {
 	done     chan struct{}
 	err      error
+	declared ToolError
 	panicked bool
 }
 
 // run enters the body. It survives a panic and runtime.Goexit; neither the
-// panic's value nor its stack is kept, since both can hold raw data.
+// panic's value nor its stack is kept, since both can hold raw data. Looking into
+// the body's error runs code of the tool, which may not come back; so that is
+// done here too.
 func (r *bodyRun) run(ctx context.Context, c *call, raw *rawWriter) {
 	defer close(r.done)
 	finished := false
@@ -102,6 +106,7 @@ func (r *bodyRun) run(ctx context.Context, c *call, raw *rawWriter) {
 		}
 	}()
 	r.err = c.action.Executor.Execute(ctx, c.input(), raw)
+	r.declared = declaredBy(r.err)
 	finished = true
 }
 
@@ -143,21 +148,20 @@ func (c *call) readVerdict(x execution) lifecycle.Completion {
 	case x.why != nil:
 		return lifecycle.Fail(lifecycle.Cancelled, known)
 	}
-	declared := declaredBy(x.err)
-	return lifecycle.Fail(c.registered(declared.Code), lifecycle.Completed)
+	return lifecycle.Fail(c.registered(x.declared.Code), lifecycle.Completed)
 }
 
 // effectVerdict: every ending of a tool that may have changed something, but a
 // result or a declaration that nothing was changed, is unknown.
 func (c *call) effectVerdict(x execution) lifecycle.Completion {
-	if declared := declaredBy(x.err); declared.NotApplied && !x.panicked && !x.left {
-		return lifecycle.Fail(c.registered(declared.Code), lifecycle.Completed)
+	if x.declared.NotApplied && !x.panicked && !x.left {
+		return lifecycle.Fail(c.registered(x.declared.Code), lifecycle.Completed)
 	}
 	return lifecycle.Fail(lifecycle.OutcomeUnknown, lifecycle.Unknown)
 }
 
-// declaredBy finds what the tool's error declares. Looking into a foreign error
-// runs its code, which may panic.
+// declaredBy finds what the tool's error declares; a panic of the error's own
+// methods declares nothing.
 func declaredBy(err error) (declared ToolError) {
 	defer func() {
 		if recover() != nil {
