@@ -105,10 +105,16 @@ func (q *eventQueue) put(ctx context.Context, e Event) {
 }
 
 func (q *eventQueue) drain() {
+	finished := false
+	defer func() {
+		if !finished { // the observer ended the goroutine with runtime.Goexit
+			go q.drain()
+		}
+	}()
 	for {
 		q.mu.Lock()
 		if len(q.waiting) == 0 {
-			q.running = false
+			q.running, finished = false, true
 			q.empty.Broadcast()
 			q.mu.Unlock()
 			return
