@@ -3,6 +3,7 @@ package boundary
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -151,10 +152,17 @@ func (b *ToolBoundary) newRun(state canonical.RunState, token canonical.Token, b
 	}
 }
 
+// runError leaves a malformed run id out, as a call's is.
 func (b *ToolBoundary) runError(op string, run canonical.RunKey, err error) error {
+	if run.Validate() != nil {
+		run = canonical.RunKey{}
+	}
 	code, x := codeOf(err)
 	return &Error{Code: code, Op: op, Identity: canonical.Identity{RunKey: run}, Execution: x, cause: err}
 }
+
+// Format prints the run's id for every verb; the token is in no format.
+func (r *Run) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "{run %q}", string(r.key.Run)) }
 
 // ID is the run's id.
 func (r *Run) ID() canonical.RunID { return r.key.Run }
