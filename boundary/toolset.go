@@ -3,7 +3,9 @@ package boundary
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +45,16 @@ func (c Call) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "{call %q tool %q arguments %d bytes}", canonical.CallName{Turn: c.Turn, ID: c.ID}.String(), c.Name, len(c.Arguments))
 }
 
+// MarshalJSON writes names and sizes, never the arguments.
+func (c Call) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID        canonical.ToolCallID `json:"id"`
+		Turn      canonical.Turn       `json:"turn,omitempty"`
+		Name      string               `json:"name"`
+		Arguments canonical.Body       `json:"arguments"`
+	}{c.ID, c.Turn, c.Name, c.Arguments})
+}
+
 // Definition is what a model's request says of a tool.
 type Definition struct {
 	Name        string          `json:"name"`
@@ -67,6 +79,9 @@ type boundTool struct {
 // [*ConfigError].
 func NewToolset(b *ToolBoundary, tools ...Tool) (*Toolset, error) {
 	s := &Toolset{boundary: b, tools: make(map[string]*boundTool, len(tools))}
+	if b == nil {
+		return nil, &ConfigError{Problems: []error{errors.New("the boundary is missing")}}
+	}
 	var problems []error
 	for i, tool := range tools {
 		bound, errs := b.bind(tool)
@@ -100,18 +115,19 @@ func (b *ToolBoundary) bind(t Tool) (*boundTool, []error) {
 	if !t.Effect.Valid() {
 		say("effect must be read, write or unknown")
 	}
-	if t.Timeout < 0 {
-		say("timeout is %v, below zero", t.Timeout)
+	if t.Timeout != 0 && t.Timeout < time.Millisecond {
+		say("timeout is %v, at least 1ms is needed", t.Timeout)
 	}
 	if most := b.limits.RecordTTL - b.limits.Closing() - canonical.DueMargin; t.Timeout > most {
 		say("timeout is %v, the record's life allows %v", t.Timeout, most)
 	}
-	if t.Budget < canonical.Unlimited {
-		say("budget is %d, below zero", t.Budget)
+	if t.Budget < canonical.Unlimited || t.Budget > canonical.MaxBudgetCalls {
+		say("budget is %d, not within 0 to %d", t.Budget, canonical.MaxBudgetCalls)
 	}
 	if t.MaxRawBytes < 0 || t.MaxRawBytes > b.limits.RawBytes {
 		say("limit MaxRawBytes is %d, the limit is %d", t.MaxRawBytes, b.limits.RawBytes)
 	}
+	t.Schema = slices.Clone(t.Schema)
 	bound := &boundTool{Tool: t}
 	if len(t.Schema) > 0 {
 		check, err := newSchemaCheck(t.Schema)
@@ -128,7 +144,7 @@ func (s *Toolset) Definitions() []Definition {
 	list := make([]Definition, 0, len(s.order))
 	for _, name := range s.order {
 		t := s.tools[name]
-		list = append(list, Definition{Name: t.Name, Description: t.Description, Schema: append(json.RawMessage(nil), t.Schema...)})
+		list = append(list, Definition{Name: t.Name, Description: t.Description, Schema: slices.Clone(t.Schema)})
 	}
 	return list
 }
@@ -180,9 +196,7 @@ func (s *Toolset) call(run *Run, asked Call) *call {
 		Executor: tool.Executor, Projector: tool.Projector, Effect: tool.Effect,
 		Timeout: tool.Timeout, Budget: tool.Budget, MaxRawBytes: tool.MaxRawBytes,
 	}
-	if tool.check != nil {
-		c.schema = tool.check
-	}
+	c.schema = tool.check
 	return c
 }
 
