@@ -1,0 +1,74 @@
+package redisstore
+
+import (
+	"context"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/lifecycle"
+)
+
+// Admit implements [canonical.Calls]. One trip, whatever the answer.
+func (s *Store) Admit(ctx context.Context, a canonical.Admission) (canonical.Admitted, error) {
+	if err := a.Validate(); err != nil {
+		return canonical.Admitted{}, err
+	}
+	meta, err := encodeBirth(a)
+	if err != nil {
+		return canonical.Admitted{}, trouble("admit", err)
+	}
+	k := s.keys(a.Run)
+	r, err := s.run(ctx, s.lua.admit, message{
+		keys: []string{k.ledger(), k.record(a.Call), k.order(), k.open(), k.effects()},
+		args: []any{
+			version(), a.Call.String(), string(a.Claim), string(a.EvidenceID), a.Tool, string(a.Effect),
+			[]byte(a.Request), meta, a.Reserve, a.ToolBudget, a.NotAfter.UnixMilli(),
+			a.Timeout.Milliseconds(), a.Closing.Milliseconds(), a.TTL.Milliseconds(), a.Seen,
+		},
+	})
+	if err != nil {
+		return canonical.Admitted{}, trouble("admit", err)
+	}
+	if r.word != "created" && r.word != "own" {
+		return canonical.Admitted{}, notAdmitted(a.Call, r)
+	}
+	return admitted(a.Call, r)
+}
+
+func admitted(call canonical.CallName, r reply) (canonical.Admitted, error) {
+	var n numbers
+	now, deadline := n.time(r.fields[4]), n.time(r.fields[5])
+	answer := canonical.Admitted{
+		Own: r.word == "own", State: lifecycle.State(r.fields[0]), Code: lifecycle.Code(r.fields[1]),
+		Seq: n.int(r.fields[2]), EvidenceID: canonical.EvidenceID(r.fields[3]),
+		Now: now, Left: deadline.Sub(now), Due: n.time(r.fields[6]), Expires: n.time(r.fields[7]),
+		Strength: evidence.StrengthMemory,
+	}
+	if n.bad || !answer.State.Valid() {
+		return canonical.Admitted{}, refused("admit", call, canonical.ErrCorrupt)
+	}
+	return answer, nil
+}
+
+func notAdmitted(call canonical.CallName, r reply) error {
+	plain := map[string]error{
+		"missing": canonical.ErrRunMissing, "closed": canonical.ErrRunClosed, "damaged": canonical.ErrRunDamaged,
+		"too_late": canonical.ErrTooLate, "deadline": canonical.ErrDeadline, "unresolved": canonical.ErrUnresolvedEffect,
+	}
+	limits := map[string]error{
+		"capacity": canonical.ErrCapacity, "run_budget": canonical.ErrRunBudget, "tool_budget": canonical.ErrToolBudget,
+	}
+	if sentinel, ok := plain[r.word]; ok {
+		return refused("admit", call, sentinel)
+	}
+	if sentinel, ok := limits[r.word]; ok {
+		var n numbers
+		no := refused("admit", call, sentinel)
+		no.Wanted, no.Limit = n.int(r.fields[0]), n.int(r.fields[1])
+		return no
+	}
+	if r.word == "duplicate" {
+		return standing("admit", call, canonical.ErrDuplicate, r.fields[0])
+	}
+	return common("admit", call, r)
+}

@@ -1,0 +1,153 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// deliveries bounds how often a message is sent whole because the server missed
+// a part of it.
+const deliveries = 4
+
+var errIncomplete = errors.New("fields were lost on the way, more than once")
+
+// delivery is a script and the fields that it accepts or removes.
+type delivery struct {
+	script  *script
+	message message
+	holder  string // key of the hash that takes the fields
+	expires any    // its expiry in ms where the fields may come first, else ""
+	fields  []field
+}
+
+// deliver sends fields and script in one write and waits once. NOSCRIPT inside
+// the transaction leaves the fields where they are; then all of it goes again,
+// with the script's text. So it does where the script misses a field.
+func (s *Store) deliver(ctx context.Context, d delivery) (reply, error) {
+	if len(d.fields) == 0 {
+		return s.run(ctx, d.script, d.message)
+	}
+	whole := false
+	for range deliveries {
+		r, err := s.write(ctx, d, whole)
+		switch {
+		case unknownScript(err):
+			whole = true
+		case err != nil:
+			return reply{}, err
+		case r.word != "incomplete":
+			return r, nil
+		}
+	}
+	return reply{}, errIncomplete
+}
+
+// write is one delivery: a single transaction, or one for each group of fields
+// where there are many bytes, so that no other client waits for all of them.
+func (s *Store) write(ctx context.Context, d delivery, whole bool) (reply, error) {
+	groups := group(d.fields)
+	if node, only := s.node(ctx, d.holder); len(groups) > 1 && node != nil {
+		r, err := s.writeGroups(ctx, node, d, groups, whole)
+		if err == nil || only || unknownScript(err) || ctx.Err() != nil {
+			return r, err
+		}
+		// A slot that has moved, or a node that has gone: the cluster client's own
+		// transaction knows how to follow, at the price of a long one.
+	}
+	var answer *redis.Cmd
+	_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		s.put(ctx, p, d, d.fields)
+		answer = d.script.by(ctx, p, whole, d.message)
+		return nil
+	})
+	if answer == nil {
+		return reply{}, err
+	}
+	return d.script.reply(answer)
+}
+
+// put writes fields and makes sure that they stay only on a living key.
+func (s *Store) put(ctx context.Context, p redis.Pipeliner, d delivery, fields []field) {
+	pairs := make([]any, 0, 2*len(fields))
+	attach := message{keys: []string{d.holder}, args: []any{d.expires}}
+	for _, f := range fields {
+		pairs = append(pairs, f.name, f.bytes)
+		attach.args = append(attach.args, f.name)
+	}
+	p.Do(ctx, append([]any{"hset", d.holder}, pairs...)...)
+	s.lua.attach.by(ctx, p, true, attach)
+}
+
+// writeGroups sends several transactions in one pipeline, the script in the
+// last, on one connection to one node. A cluster client would spread the bare
+// MULTI and EXEC over its connections.
+func (s *Store) writeGroups(ctx context.Context, node *redis.Client, d delivery, groups [][]field, whole bool) (reply, error) {
+	var last *redis.Cmd
+	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, fields := range groups {
+			p.Do(ctx, "multi")
+			s.put(ctx, p, d, fields)
+			if i == len(groups)-1 {
+				d.script.by(ctx, p, whole, d.message)
+			}
+			last = p.Do(ctx, "exec")
+		}
+		return nil
+	})
+	if last == nil || last.Err() != nil {
+		return reply{}, errors.Join(err, cmdErr(last))
+	}
+	results, ok := last.Val().([]any)
+	if !ok || len(results) == 0 {
+		return reply{}, &ReplyError{Script: d.script.name, Reason: "not the answer of a transaction"}
+	}
+	answer := results[len(results)-1]
+	if err, failed := answer.(error); failed {
+		return reply{}, err
+	}
+	return d.script.parse(answer)
+}
+
+func cmdErr(cmd *redis.Cmd) error {
+	if cmd == nil {
+		return nil
+	}
+	return cmd.Err()
+}
+
+// node is the server that holds key, where the kind of client lets us know, and
+// whether there is no other.
+func (s *Store) node(ctx context.Context, key string) (node *redis.Client, only bool) {
+	switch c := s.client.(type) {
+	case *redis.Client:
+		return c, true
+	case *redis.ClusterClient:
+		if node, err := c.MasterForKey(ctx, key); err == nil {
+			return node, false
+		}
+	}
+	return nil, false
+}
+
+// group splits fields by size, in order. All fit in one group up to wholeBytes.
+func group(fields []field) [][]field {
+	total := 0
+	for _, f := range fields {
+		total += len(f.bytes)
+	}
+	if total <= wholeBytes {
+		return [][]field{fields}
+	}
+	var groups [][]field
+	size := 0
+	for i, f := range fields {
+		if i == 0 || size+len(f.bytes) > groupBytes {
+			groups, size = append(groups, nil), 0
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], f)
+		size += len(f.bytes)
+	}
+	return groups
+}

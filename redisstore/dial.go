@@ -1,0 +1,84 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// clusterReload is how often a cluster client looks who is master. Its own
+// default, a minute, keeps it on a dead master that long.
+const clusterReload = time.Second
+
+// Dial connects to a server, a Sentinel group or a cluster and asks it once
+// whether it is there. The store owns the client; Close closes it.
+//
+//	redis://[user:password@]host[:port][/db]      rediss:// with TLS
+//	unix://[user:password@]/path/to/socket[?db=n]
+//	redis+sentinel://[user:password@]host[:port],.../master[?db=n&sentinel_username=..&sentinel_password=..]
+//	redis+cluster://[user:password@]host[:port],...
+//
+// The last two exist with rediss, too. Percent escapes are read in user and
+// password. Errors are a [*URLError], an [*OptionError] or an [*Error]; none
+// repeats any part of the address.
+func Dial(ctx context.Context, address string, o *Options) (*Store, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	t, err := parseTarget(address)
+	if err != nil {
+		return nil, err
+	}
+	if o.TLS != nil && !t.tls {
+		return nil, &OptionError{Field: "TLS", Reason: "is set, and the address does not ask for TLS"}
+	}
+	client := t.client(o)
+	s, err := New(client, o)
+	if err != nil {
+		_ = client.Close() // nothing was sent on it
+		return nil, err
+	}
+	s.owned = true
+	if err := client.Ping(ctx).Err(); err != nil {
+		_ = client.Close() // the first error is the one that says what is wrong
+		return nil, trouble("dial", err)
+	}
+	return s, nil
+}
+
+func (t target) client(o *Options) redis.UniversalClient {
+	u := &redis.UniversalOptions{
+		Addrs: t.addrs, DB: t.db, Username: t.user, Password: t.password,
+		SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPassword, MasterName: t.master,
+		MaxRetries: o.MaxRetries, PoolSize: o.PoolSize, DialTimeout: o.DialTimeout,
+		ReadTimeout: o.IOTimeout, WriteTimeout: o.IOTimeout,
+		ContextTimeoutEnabled: true, // or a context's deadline would not reach a read that hangs
+		DisableIdentity:       true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled, // a handshake that only one vendor's service answers
+		},
+	}
+	if t.tls {
+		u.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		if o.TLS != nil {
+			u.TLSConfig = o.TLS.Clone()
+		}
+	}
+	switch t.form {
+	case formSentinel:
+		return redis.NewFailoverClient(u.Failover())
+	case formCluster:
+		c := u.Cluster()
+		c.ClusterStateReloadInterval = clusterReload
+		return redis.NewClusterClient(c)
+	case formSocket:
+		simple := u.Simple()
+		simple.Network, simple.Addr = "unix", t.addrs[0]
+		return redis.NewClient(simple)
+	default:
+		return redis.NewClient(u.Simple())
+	}
+}

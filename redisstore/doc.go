@@ -1,0 +1,117 @@
+// Package redisstore is the store of canonical records on Redis: one hash a
+// call, one ledger a run, and a script for every decision, so that any number of
+// processes share duplicates, budgets and deadlines.
+//
+// # Keys
+//
+// P is the prefix, "harness" unless set, and the major version of the layout:
+// "harness:v1". S is the scope's digest, R the run id; the braces are the only
+// hash tag, so all keys of a run lie in one slot.
+//
+//	key                    type        holds                                              expires with
+//	P:{S:R}:run            hash        the ledger                                         the run
+//	P:{S:R}:call:<name>    hash        one call's record                                  itself
+//	P:{S:R}:order          sorted set  every name ever admitted, by sequence              the run
+//	P:{S:R}:open           sorted set  names of PROJECTING calls, by due time             the run
+//	P:{S:R}:effects        sorted set  calls that may have changed something, by due
+//	                                   time; 0 where the outcome is known to be unknown   the run
+//	P:{S:R}:settled:<name> hash        what became known after a record's end             the run
+//
+// A name is <turn>:<tool_call_id>; the first colon ends the turn. Times are
+// milliseconds of the server's clock. An expiry is chosen once: the run's by
+// open (deadline + record TTL + a minute), a record's by admit. Later writes
+// repeat it or leave it alone.
+//
+// # Fields
+//
+// Of a ledger:
+//
+//	v st        schema version; open, closed or damaged
+//	tk pd pm    digests of token and parameters; the parameters (JSON, for Go alone)
+//	op dl ex    opened, deadline, expiry
+//	rb tb cb    budgets: calls, calls of one tool, bytes; -1 without limit
+//	sq rs       last sequence = number of admissions; bytes reserved and used
+//	u:<tool>    calls of that tool
+//	c:<name>    guard: the sequence of the call that has this name; never removed
+//	e:<id>      name of the call with that evidence id
+//
+// Of a record:
+//
+//	v st cl     schema version; PROJECTING, READY or ERROR; claim of the entry
+//	sq ev ef    sequence, evidence id, effect
+//	at due ex   admitted, abandoned from, expiry
+//	rs          bytes reserved, then bytes that its bodies take
+//	rq md       request as sent; what never changes (JSON): scope digest, run, turn,
+//	            id, tool, principal, operation key, size and digest of the request
+//	en od by    ended; digest of the outcome; "owner" or "sweep"
+//	cd xe fm    code, execution; evidence status, stage and descriptors (JSON)
+//	rd rm       digest and descriptor (JSON) of the raw
+//	ac          names of the payload fields that were accepted
+//	su pc       reserved for suspended calls
+//
+// Of a settlement:
+//
+//	v           schema version
+//	lo lm lf lt late outcome's digest, verdict and descriptors (JSON), payload fields, time
+//	rv re rt    verdict, what it rests on, time
+//
+// A record exists when it has st. Every other field has a colon and is a
+// payload: <kind>:<claim>:<first 16 hex digits of its SHA-256>, with a piece
+// number behind it for bodies above 1 MiB. Kinds are raw, ag, fc and cv. A body
+// goes into the field that its own digest names, so nothing that is sent later
+// can land in a field that was accepted, and whoever ends a record removes the
+// payload fields that it does not name.
+//
+// # One call
+//
+//	admit     EVALSHA admit                                             one trip
+//	complete  bodies up to 2 KiB:  EVALSHA complete                     one trip
+//	          up to 1 MiB:         MULTI HSET attach EVALSHA EXEC       one trip
+//	          above:               a MULTI for each piece of 255 KiB,
+//	                               the script in the last, one pipeline one trip
+//
+// Long bodies pass beside the script, not through it. attach is a script of
+// three lines that travels as text: should the record have expired, it removes
+// what the HSET before it has just revived, and a key of another type it leaves
+// alone. A server that lost its scripts is sent their text; nothing is loaded
+// ahead.
+//
+// # Guarantees
+//
+// Those of [canonical.Store], clause by clause. All messages may be sent twice,
+// so the client may retry. A record of a newer schema and a key of a foreign
+// type are refused and not changed. Errors of this package have neither keys nor
+// bodies, addresses or secrets in them, in any format.
+//
+// # What may be lost, by deployment
+//
+//	one server, no persistence         everything, when it stops
+//	appendfsync everysec               up to two seconds of acknowledged writes
+//	appendfsync always                 nothing that the disk has kept
+//	replicas, Sentinel, Cluster        what the promoted replica had not received
+//	maxmemory-policy not noeviction    any key at any time; OpenRun refuses
+//
+// The strength that is reported is always "memory". A loss that some process
+// noticed, because it had seen a later sequence than the ledger has, marks the
+// run as damaged. Settlements are outside the run's capacity.
+//
+// Deadlines are as exact as the clocks of the servers agree. Redis 7.0 is what
+// is tested; 6.2 and Valkey are used with nothing that they lack, and are not
+// tested. Lua never parses JSON, and Go alone reads it.
+//
+// # Use
+//
+//	store, err := redisstore.Dial(ctx, "redis://localhost:6379", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	report, err := store.Health(ctx) // ask at start, and on demand
+//	...
+//	b, err := boundary.New(boundary.Config{Store: store, ...})
+//
+// With a client of your own, use [New] and set ContextTimeoutEnabled on it. For
+// tests and demonstrations there is package embedded, a server in the process.
+//
+// Sources: rows C08, C10, C13 to C15, C22 to C29, C36 of docs/sources.md.
+package redisstore

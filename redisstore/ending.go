@@ -1,0 +1,125 @@
+package redisstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/lifecycle"
+)
+
+// Save implements [canonical.Calls]. One trip.
+func (s *Store) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, error) {
+	if err := m.Validate(); err != nil {
+		return canonical.Ended{}, err
+	}
+	raw := cutRaw(m.Claim, m.Raw)
+	meta, err := encodeDescriptor(raw.desc)
+	if err != nil {
+		return canonical.Ended{}, trouble("save", err)
+	}
+	var p parcel
+	p.add(raw)
+	k := s.keys(m.Run)
+	r, err := s.deliver(ctx, delivery{
+		script: s.lua.save, holder: k.record(m.Call), expires: "", fields: p.beside,
+		message: message{
+			keys: []string{k.ledger(), k.record(m.Call), k.effects()},
+			args: append([]any{version(), m.Call.String(), string(m.Claim), m.Seen,
+				raw.desc.SHA256, meta, strings.Join(p.names, " "), p.sent()}, p.inline...),
+		},
+	})
+	if err != nil {
+		return canonical.Ended{}, trouble("save", err)
+	}
+	return ended("save", m.Call, r)
+}
+
+// Complete implements [canonical.Calls]. One trip; an argument-sized ending is
+// one command.
+func (s *Store) Complete(ctx context.Context, e canonical.Ending) (canonical.Ended, error) {
+	r, err := s.complete(ctx, "complete", e)
+	if err != nil {
+		return canonical.Ended{}, err
+	}
+	if r.word == "swept" {
+		return canonical.Ended{}, standing("complete", e.Call, canonical.ErrConflict, r.fields[0])
+	}
+	return ended("complete", e.Call, r)
+}
+
+func (s *Store) complete(ctx context.Context, op string, e canonical.Ending) (reply, error) {
+	if err := e.Validate(); err != nil {
+		return reply{}, err
+	}
+	d, err := s.completion(e)
+	if err != nil {
+		return reply{}, trouble(op, err)
+	}
+	r, err := s.deliver(ctx, d)
+	if err != nil {
+		return reply{}, trouble(op, err)
+	}
+	return r, nil
+}
+
+// completion is the message that ends a record.
+func (s *Store) completion(e canonical.Ending) (delivery, error) {
+	var rawParcel, bodies parcel
+	rawDigest, rawMeta := e.Raw.SHA256, []byte(nil)
+	if !e.RawSaved && (e.Raw.Present() || e.Raw.SHA256 != "" || e.Raw.Size != 0) {
+		raw := cutRaw(e.Claim, e.Raw)
+		rawParcel.add(raw)
+		rawDigest = raw.desc.SHA256
+		var err error
+		if rawMeta, err = encodeDescriptor(raw.desc); err != nil {
+			return delivery{}, err
+		}
+	}
+	last := end{Evidence: e.Verdict.Evidence, Stage: e.Stage}
+	for _, b := range []struct {
+		kind payloadKind
+		body canonical.Body
+		desc **descriptor
+	}{{kindAgent, e.Agent, &last.Agent}, {kindFacts, e.Facts, &last.Facts}, {kindCover, e.Coverage, &last.Coverage}} {
+		if b.body != nil {
+			pl := cut(b.kind, e.Claim, b.body, "")
+			bodies.add(pl)
+			*b.desc = &pl.desc
+		}
+	}
+	meta, err := encodeEnd(last)
+	if err != nil {
+		return delivery{}, err
+	}
+	k := s.keys(e.Run)
+	all := parcel{beside: append(rawParcel.beside, bodies.beside...), inline: append(rawParcel.inline, bodies.inline...)}
+	return delivery{
+		script: s.lua.complete, holder: k.record(e.Call), expires: "", fields: all.beside,
+		message: message{
+			keys: []string{k.ledger(), k.record(e.Call), k.open(), k.effects()},
+			args: append([]any{version(), e.Call.String(), string(e.Claim), e.Seen,
+				string(e.Verdict.State), string(e.Verdict.Code), string(e.Verdict.Execution), e.Digest(), meta,
+				rawDigest, rawMeta, strings.Join(rawParcel.names, " "), strings.Join(bodies.names, " "), all.sent()}, all.inline...),
+		},
+	}, nil
+}
+
+// ended reads the answers that save, complete and settle share.
+func ended(op string, call canonical.CallName, r reply) (canonical.Ended, error) {
+	switch r.word {
+	case "saved", "ended", "settled", "repeat":
+		return canonical.Ended{Repeat: r.word == "repeat", Strength: evidence.StrengthMemory}, nil
+	default:
+		return canonical.Ended{}, common(op, call, r)
+	}
+}
+
+// sweptEnd is what a sweep stores beside state, code and execution.
+func sweptEnd() ([]byte, error) {
+	return encodeEnd(end{Evidence: evidence.Failed, Stage: canonical.StageSweep})
+}
+
+// projecting is the state of a call that may still end.
+const projecting = string(lifecycle.Projecting)

@@ -1,0 +1,122 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1"
+	_ "embed" // the scripts are part of the program
+	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts, one verb a file. Each file's header is its contract; a test
+// compares it with the table below.
+var (
+	//go:embed lua/open.lua
+	openSource string
+	//go:embed lua/close.lua
+	closeSource string
+	//go:embed lua/admit.lua
+	admitSource string
+	//go:embed lua/save.lua
+	saveSource string
+	//go:embed lua/complete.lua
+	completeSource string
+	//go:embed lua/sweep.lua
+	sweepSource string
+	//go:embed lua/settle.lua
+	settleSource string
+	//go:embed lua/resolve.lua
+	resolveSource string
+	//go:embed lua/delete.lua
+	deleteSource string
+	//go:embed lua/attach.lua
+	attachSource string
+)
+
+// more stands for a reply or an argument list that goes on behind its fixed part.
+const more = -1
+
+// script is one verb: its text, and what may go in and come out.
+type script struct {
+	name    string
+	source  string
+	digest  string // SHA-1 of the source, by which a server caches it
+	keys    int
+	args    int              // fixed arguments
+	open    bool             // more arguments may follow
+	replies map[string][]int // elements behind each word; {n, more} for n and then any number
+}
+
+// scripts are the verbs of the store.
+type scripts struct {
+	open, close, admit, save, complete, sweep, settle, resolve, delete, attach *script
+}
+
+// newScripts is the table: name, number of keys and arguments, replies.
+func newScripts() scripts {
+	return scripts{
+		open: newScript("open", openSource, 1, 10, false, words{
+			"opened": {8}, "stored": {8}, "taken": {0}, "conflict": {0}, "newer": {0}, "foreign": {0}}),
+		close: newScript("close", closeSource, 3, 3, false, words{
+			"closed": {2, more}, "missing": {0}, "taken": {0}, "newer": {0}, "foreign": {0}}),
+		admit: newScript("admit", admitSource, 5, 15, false, words{
+			"created": {8}, "own": {8}, "duplicate": {1}, "missing": {0}, "closed": {0}, "damaged": {0},
+			"too_late": {0}, "deadline": {0}, "unresolved": {0}, "capacity": {2}, "run_budget": {2},
+			"tool_budget": {2}, "newer": {0}, "foreign": {0}}),
+		save: newScript("save", saveSource, 3, 8, true, words{
+			"saved": {0}, "repeat": {0}, "missing": {0}, "conflict": {1}, "incomplete": {0}, "newer": {0}, "foreign": {0}}),
+		complete: newScript("complete", completeSource, 4, 14, true, words{
+			"ended": {0}, "repeat": {0}, "missing": {0}, "conflict": {1}, "swept": {2}, "incomplete": {0},
+			"newer": {0}, "foreign": {0}}),
+		sweep: newScript("sweep", sweepSource, 4, 4, false, words{
+			"swept": {2}, "early": {0}, "ended": {0}, "newer": {0}, "foreign": {0}}),
+		settle: newScript("settle", settleSource, 3, 7, true, words{
+			"settled": {0}, "repeat": {0}, "missing": {0}, "conflict": {1}, "incomplete": {0}, "newer": {0}, "foreign": {0}}),
+		resolve: newScript("resolve", resolveSource, 4, 4, false, words{
+			"resolved": {0}, "repeat": {0}, "missing": {0}, "open": {1}, "conflict": {1}, "newer": {0}, "foreign": {0}}),
+		delete: newScript("delete", deleteSource, 4, 2, false, words{
+			"deleted": {0}, "missing": {0}, "open": {1}, "unresolved": {1}, "newer": {0}, "foreign": {0}}),
+		attach: newScript("attach", attachSource, 1, 1, true, words{"kept": {0}, "dropped": {0}, "foreign": {0}}),
+	}
+}
+
+type words = map[string][]int
+
+func newScript(name, source string, keys, args int, open bool, replies words) *script {
+	sum := sha1.Sum([]byte(source))
+	return &script{name: name, source: source, digest: hex.EncodeToString(sum[:]), keys: keys, args: args, open: open, replies: replies}
+}
+
+// commander is what a script needs of a client or of a pipeline.
+type commander interface {
+	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
+	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+}
+
+// by sends the script to c, by its digest or, where whole is set, by its text.
+func (sc *script) by(ctx context.Context, c commander, whole bool, m message) *redis.Cmd {
+	if whole {
+		return c.Eval(ctx, sc.source, m.keys, m.args...)
+	}
+	return c.EvalSha(ctx, sc.digest, m.keys, m.args...)
+}
+
+// message is what one delivery of a script carries.
+type message struct {
+	keys []string
+	args []any
+}
+
+// run sends a script in one trip and, where the server does not know it, once
+// more with its text. A script is never loaded ahead: that would be a trip.
+func (s *Store) run(ctx context.Context, sc *script, m message) (reply, error) {
+	cmd := sc.by(ctx, s.client, false, m)
+	if unknownScript(cmd.Err()) {
+		cmd = sc.by(ctx, s.client, true, m)
+	}
+	return sc.reply(cmd)
+}
+
+// unknownScript tells a lost script cache by the code that begins the error.
+func unknownScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
