@@ -29,7 +29,7 @@ func (c *call) admit(ctx context.Context) *refusal {
 		return nil
 	}
 	c.run.refusedAs(err)
-	if !answered(err) {
+	if c.lost {
 		c.abandon(ctx)
 	}
 	code, _ := codeOf(err)
@@ -64,6 +64,7 @@ func (c *call) sendAdmission(ctx context.Context) error {
 		TTL: limits.RecordTTL, Seen: c.run.seenSeq(),
 	})
 	if err != nil {
+		c.lost = c.lost || !answered(err)
 		return err
 	}
 	c.admitted = admitted
@@ -83,13 +84,16 @@ func (c *call) resync(ctx context.Context) bool {
 	return true
 }
 
-// abandon closes an admission whose answer never came. This process has given up
-// on the claim and will not enter the body; if the message landed after all, its
-// record is ended as not started. It waits until no delivery can land any more,
-// in the background, and gives up after one limit more: then a sweep ends it.
+// abandon closes an admission of which a delivery was never answered, also when
+// a later one was refused: the first may still be on its way. This process has
+// given up on the claim and will not enter the body; if a message landed after
+// all, its record is ended as not started. It waits until no delivery can land
+// any more, in the background, and gives up after one limit more: then a sweep
+// ends it.
 func (c *call) abandon(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	limit := c.run.limits.ClosingTimeout
+	c.run.share() // the store may know of a call that the tracker does not
 	c.b.background(func() {
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
@@ -99,10 +103,14 @@ func (c *call) abandon(ctx context.Context) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		_, _ = c.b.store.Complete(ctx, canonical.Ending{
+		ending := canonical.Ending{
 			Run: c.run.key, Call: c.identity.Call, Claim: c.claim,
 			Verdict: lifecycle.Fail(lifecycle.StoreUnavailable, lifecycle.NotStarted), Stage: canonical.StageStore,
 			Expires: c.run.storeTime().Add(c.run.limits.RecordTTL), Seen: c.run.seenSeq(),
+		}
+		_ = c.b.retry(ctx, func(ctx context.Context) error {
+			_, err := c.b.store.Complete(ctx, ending)
+			return err
 		})
 	})
 }

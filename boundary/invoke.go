@@ -28,6 +28,7 @@ type call struct {
 	claim    canonical.Claim
 	evidence canonical.EvidenceID
 	admitted canonical.Admitted
+	lost     bool // a delivery of the admission was not answered
 	saved    bool // raw was accepted before the end
 	took     Durations
 }

@@ -42,7 +42,7 @@ type Run struct {
 	mu     sync.Mutex
 	clock  runClock
 	active bool
-	shared bool  // a ticket was given out or used: others may call in this run
+	shared bool  // calls may be in the store that the tracker does not know of
 	seen   int64 // highest sequence that this process knows of
 }
 
@@ -173,10 +173,15 @@ func (r *Run) Key() canonical.RunKey { return r.key }
 // Ticket lets another process join. From then on Facts asks the store for the
 // run's order, since calls may be made elsewhere.
 func (r *Run) Ticket() RunTicket {
+	r.share()
+	return RunTicket{Run: r.key, Token: r.token}
+}
+
+// share notes that the run may have calls that this process's tracker lacks.
+func (r *Run) share() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shared = true
-	return RunTicket{Run: r.key, Token: r.token}
 }
 
 // Close ends the run for good, here and in every process. Calls in flight may
