@@ -1,11 +1,6 @@
 package fakes
 
-import (
-	"slices"
-	"time"
-
-	"github.com/toolharness/harness/canonical"
-)
+import "github.com/toolharness/harness/canonical"
 
 // This file is what happens to a server's data without a message: a snapshot is
 // restored, a disk flips bytes, another program or a later version wrote under
@@ -96,43 +91,6 @@ func (s *Store) SetForeign(id canonical.Identity) bool {
 	}
 	r.foreign[id.Call] = true
 	return true
-}
-
-// Entry is one thing that a store keeps of a run, as a list of keys shows it.
-type Entry struct {
-	Name    string
-	Expires time.Time
-}
-
-// Entries lists what is kept of a run, by name; nothing when its life is over.
-// The names are those of the Redis store without the run's prefix.
-func (s *Store) Entries(key canonical.RunKey) []Entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(key, s.now())
-	if r == nil {
-		return nil
-	}
-	end := r.ledger.expires
-	entries := []Entry{{"run", end}}
-	for name, filled := range map[string]bool{"order": len(r.order) > 0, "open": len(r.open) > 0, "effects": len(r.effects) > 0} {
-		if filled {
-			entries = append(entries, Entry{name, end})
-		}
-	}
-	for call, rec := range r.records {
-		entries = append(entries, Entry{"call:" + call.String(), rec.head.Expires})
-	}
-	for call := range r.settled {
-		entries = append(entries, Entry{"settled:" + call.String(), end})
-	}
-	slices.SortFunc(entries, func(a, b Entry) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
-	return entries
 }
 
 // RawReads counts how often a raw result was copied out of the store.

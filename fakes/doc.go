@@ -5,6 +5,7 @@
 //	double      stands for              what a test gets from it
 //	Store       canonical.Store         every clause of the contract, in memory, on a Clock
 //	Faulty      canonical.Store         a failure at a chosen call of a chosen method
+//	Tool        boundary.Executor       scripted output, errors, panics, hangs; counts entries
 //	Projector   projector.Projector     scripted answers, what it was given
 //	Clock       func() time.Time        time that moves when told
 //

@@ -1,0 +1,76 @@
+package storetest
+
+import "strings"
+
+// clause is one promise of the contract, as package canonical states it. A test
+// compares this list with the comments there.
+type clause struct{ id, text string }
+
+// clauses lists the contract, in order.
+func clauses() []clause {
+	return []clause{
+		{"K01", "open creates a run with deadline = store's now + duration."},
+		{"K02", "The same token and equal parameters answer the stored run, in whatever phase; a closed run stays closed."},
+		{"K03", "The same token with other parameters is ErrRunConflict, another token ErrRunTaken; neither changes anything."},
+		{"K04", "A duration above Limits.MaxDuration is ErrRunTooLong with both numbers in milliseconds; nothing is written."},
+		{"K05", "join answers the stored run to its token and writes nothing; another token is ErrRunTaken, no run ErrRunMissing. Inspect is join without a token, for readers."},
+		{"K06", "close is final, idempotent and needs the token. It answers what is open, what is unresolved and the last sequence. Calls in flight may still end."},
+		{"K07", "Every key of a run has an expiry from its first moment. It is chosen once and never moved, by nothing."},
+		{"K08", "A ledger whose last sequence is below a message's Seen has lost acknowledged writes: the run becomes damaged and refuses every admission. Reads, completions and close still work."},
+		{"K10", "An admission creates one record in state PROJECTING with everything it was given, the next sequence, and takes one unit of each budget and the reserve. All of it or nothing."},
+		{"K11", "The same claim again answers the same sequence, evidence id and expiry and takes nothing; also after the run was closed or its deadline passed."},
+		{"K12", "The same claim after the record ended answers the ended state."},
+		{"K13", "A name that was seen is ErrDuplicate with the first one's state. The first keeps every byte and its expiry, and nothing is charged."},
+		{"K14", "The guard of a name lives as long as the run: also after the record was deleted or has expired."},
+		{"K15", "A name is turn and id, byte for byte: equal ids in two turns are two calls, and so are ids that differ in case."},
+		{"K16", "When several refusals apply, the order above decides which is told."},
+		{"K17", "A refusal leaves no trace: no key, no counter, no expiry moved. (A damaged run is marked; that is K08.)"},
+		{"K18", "A delivery after NotAfter is ErrTooLate and touches nothing."},
+		{"K19", "A deadline that is exactly now has passed."},
+		{"K20", "Budgets of run and tool are exact; the smaller of the ledger's and the message's tool budget counts. What was charged is never refunded."},
+		{"K21", "Capacity: what is reserved and what ended records really hold never exceeds the run's Bytes; an ending gives the rest back."},
+		{"K22", "The barrier: while an effect is overdue or known to be unknown, every admission of that run is ErrUnresolvedEffect, other runs are not concerned. Reads never raise it."},
+		{"K23", "Of concurrent admissions of one name exactly one creates; of the last unit of a budget exactly one gets it."},
+		{"K24", "No bytes are shared with the caller, in either direction."},
+		{"K25", "A key of a foreign type is ErrForeign, a record or ledger of a newer version ErrNewerVersion; both stay untouched."},
+		{"K30", "save needs PROJECTING and the same claim. The raw is kept byte for byte, the record stays PROJECTING, its effect counts as known."},
+		{"K31", "The same bytes again are success, also after the end; others are ErrConflict and leave the accepted ones."},
+		{"K32", "complete moves PROJECTING to READY or ERROR, for the holder of the claim, with everything of the ending or nothing."},
+		{"K33", "The same claim and the same outcome again is success and changes nothing."},
+		{"K34", "Anything else is ErrConflict with the stored state; every accepted byte stays as it is."},
+		{"K35", "Neither ever creates a key: without a record the answer is ErrMissing and nothing remains."},
+		{"K36", "Bodies come back byte for byte: empty, with NUL, not UTF-8, of any size."},
+		{"K37", "An ending takes the call off the open ones. A known effect leaves the barrier, an unknown one raises it at once."},
+		{"K38", "Of two concurrent endings exactly one wins."},
+		{"K39", "A verdict that lifecycle refuses is refused before anything is sent."},
+		{"K40", "No expiry moves by save or complete."},
+		{"K50", "sweep ends only calls past due + grace, at most Max, earliest first."},
+		{"K51", "It ends a call whose raw was saved as ERROR/PROJECTION_FAILED, completed, raw kept, no barrier; another read as ORPHANED, unknown; anything else as OUTCOME_UNKNOWN with the barrier up."},
+		{"K52", "An owner that ends first wins over a sweep; after a sweep its ending is ErrConflict."},
+		{"K53", "settle under the claim that was swept appends a settlement and leaves the record as it is. While PROJECTING it is complete; the same outcome again is success, another ErrConflict; a record ended by its owner with another outcome is ErrConflict. The settlement expires with the run."},
+		{"K54", "settle with another claim is ErrConflict, without a record ErrMissing."},
+		{"K55", "resolve appends a verdict to a record that ended with execution unknown and takes its effect off the barrier; the record stays as it is. The same verdict and evidence again is success, another ErrConflict. An open call is ErrStillOpen, a record with a known execution ErrConflict."},
+		{"K56", "Outstanding lists open calls and effects with their due times and changes nothing."},
+		{"K60", "Heads answers as many heads as names, in that order. Missing, expired and another run's records are the zero Head. A record that cannot be read is a head with its identity and Fault, and its neighbours are answered. No raw, agent result or request is moved."},
+		{"K61", "View answers the agent result byte for byte, Record everything, verified: bytes that do not match their digest are ErrCorrupt. A missing record is ErrMissing."},
+		{"K62", "Order pages by sequence: entries after the given one, at most max, open, ended, deleted and expired calls alike. It never shrinks while the run lives."},
+		{"K63", "No read changes anything, whatever it meets."},
+		{"K64", "A run that is gone is ErrRunMissing for Order and Outstanding; trouble is an error; neither is ever an empty list."},
+		{"K65", "SettlementOf answers what was settled; a zero Late and Resolved when nothing was."},
+		{"K70", "delete takes the bodies and gives their capacity back, never the guard, a counter or the order. An open call is ErrStillOpen, one whose effect is unresolved ErrUnresolvedEffect; a missing record is success."},
+		{"K71", "When a run's life is over nothing of it is left, without anybody's doing."},
+	}
+}
+
+// quote is the text of some clauses, for a failure.
+func quote(ids []string) string {
+	var b strings.Builder
+	for _, c := range clauses() {
+		for _, id := range ids {
+			if id == c.id {
+				b.WriteString("\n\t" + c.id + ": " + c.text)
+			}
+		}
+	}
+	return b.String()
+}

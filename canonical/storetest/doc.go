@@ -1,0 +1,48 @@
+// Package storetest is the suite that every canonical.Store passes: the clauses
+// K01 to K71 of the contract as subtests, a random walk that compares stores
+// message by message, and benchmarks.
+//
+//	file          clauses
+//	runs.go       K01 to K06, K08   opening, joining, closing, lost ledgers
+//	expiry.go     K07, K40, K71     lives that are chosen once
+//	admit.go      K10 to K19        admission, own claims, duplicates
+//	order.go      K16, K17          which refusal is told, and that none leaves a trace
+//	budgets.go    K20 to K22        budgets, capacity, barrier
+//	race.go       K23, K38, K52     one winner
+//	bytes.go      K24, K36          bodies
+//	complete.go   K30 to K39        saving and ending
+//	effects.go    K50 to K52, K56   sweeping and what it meets
+//	settle.go     K53 to K55, K65   settling and resolving
+//	read.go       K25, K60 to K64   reading, and what must not be read
+//	remove.go     K70               deleting
+//
+// # Guarantees
+//
+// Each clause has at least one subtest, named by its number and by the scenarios
+// that it plays (K13_T23_T26_T27_...). A failure quotes the clause. Subtests run
+// in parallel, each on a store of its own, and never look at the machine's
+// clock: time is the store's and moves by minutes and hours, so that the
+// seconds that pass on a real server decide nothing.
+//
+// The suite is tested itself: for each clause there is a store that breaks it,
+// and the suite must name that clause; and a correct store of an unusual build,
+// which it must accept.
+//
+// # Not guaranteed
+//
+// What a store cannot show is not checked. A [Harness] declares what its store
+// can do; a subtest that needs more is skipped and says so.
+//
+// # Use
+//
+//	func TestConformance(t *testing.T) {
+//		t.Run("fake", func(t *testing.T) {
+//			storetest.Run(t, func(testing.TB) storetest.Harness {
+//				clock := fakes.NewClock()
+//				return storetest.Harness{Store: fakes.NewStore(clock), Now: clock.Now, Advance: clock.Advance}
+//			})
+//		})
+//	}
+//
+// The name of the outer subtest is the store's in reports: fake, embedded, redis.
+package storetest
