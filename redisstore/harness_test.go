@@ -96,7 +96,9 @@ func open(t testing.TB, s *redisstore.Store, name string) canonical.RunState {
 
 func callName(id string) canonical.CallName { return canonical.CallName{ID: canonical.ToolCallID(id)} }
 
-func claimOf(id string) canonical.Claim { return canonical.Claim("claim-" + canonical.Body(id).SHA256()[:24]) }
+func claimOf(id string) canonical.Claim {
+	return canonical.Claim("claim-" + canonical.Body(id).SHA256()[:24])
+}
 
 func admission(state canonical.RunState, id string, effect canonical.Effect) canonical.Admission {
 	request := canonical.Body(fmt.Sprintf(`{"q":%q}`, id))

@@ -93,7 +93,8 @@ func (s *Store) look(ctx context.Context, op string, run canonical.RunKey, mine 
 }
 
 // CloseRun implements [canonical.Runs]. One trip, and another where calls are
-// open, since one whose record has expired is not.
+// open, since one whose record has expired is not. What c has seen is not sent:
+// a closed run admits nothing, whether it lost writes or not.
 func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.ClosedRun, error) {
 	if err := c.Run.Validate(); err != nil {
 		return canonical.ClosedRun{}, err
@@ -101,7 +102,7 @@ func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.Cl
 	k := s.keys(c.Run)
 	r, err := s.run(ctx, s.lua.close, message{
 		keys: []string{k.ledger(), k.open(), k.effects()},
-		args: []any{version(), c.Token.Digest(), c.Seen},
+		args: []any{version(), c.Token.Digest()},
 	})
 	if err != nil {
 		return canonical.ClosedRun{}, trouble("close", err)

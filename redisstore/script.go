@@ -58,7 +58,7 @@ func newScripts() scripts {
 	return scripts{
 		open: newScript("open", openSource, 1, 10, false, words{
 			"opened": {8}, "stored": {8}, "taken": {0}, "conflict": {0}, "newer": {0}, "foreign": {0}}),
-		close: newScript("close", closeSource, 3, 3, false, words{
+		close: newScript("close", closeSource, 3, 2, false, words{
 			"closed": {2, more}, "missing": {0}, "taken": {0}, "newer": {0}, "foreign": {0}}),
 		admit: newScript("admit", admitSource, 5, 15, false, words{
 			"created": {8}, "own": {8}, "duplicate": {1}, "missing": {0}, "closed": {0}, "damaged": {0},

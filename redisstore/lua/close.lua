@@ -7,7 +7,6 @@
 -- ARGV
 --   1 version  int    schema that this client writes, the newest it understands
 --   2 token    hex    digest of the owner's token
---   3 seen     int    highest sequence that the client knows of
 -- REPLY
 --   closed seq open_count names...
 --   missing
@@ -15,11 +14,11 @@
 --   newer
 --   foreign
 -- INVARIANTS
---   Closed is final, and so is damaged: both admit nothing, and a loss stays visible.
+--   Closed is final, of a damaged run too: neither admits anything.
 --   Open calls are left to end, no expiry moves, no member goes.
 --   names: first the open calls, as many as open_count says, then the effects.
 local ledger, open, effects = KEYS[1], KEYS[2], KEYS[3]
-local version, token, seen = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local version, token = tonumber(ARGV[1]), ARGV[2]
 
 local function holds(key, want)
   local kind = redis.call('TYPE', key).ok
@@ -32,9 +31,7 @@ if written and (tonumber(written) or math.huge) > version then return {'newer'} 
 if not phase then return {'missing'} end
 if owner ~= token then return {'taken'} end
 
-if phase == 'open' then
-  redis.call('HSET', ledger, 'st', tonumber(seq) < seen and 'damaged' or 'closed')
-end
+if phase ~= 'closed' then redis.call('HSET', ledger, 'st', 'closed') end
 
 local waiting = redis.call('ZRANGE', open, 0, -1)
 local reply = {'closed', seq, string.format('%.0f', #waiting)}
