@@ -7,8 +7,9 @@ import (
 )
 
 // Body is bytes of a call: a request, a raw result, an agent result. It is a
-// []byte in every way but one: it prints, in every fmt verb and in JSON, as its
-// size. So no struct that holds one can spill it into a log by accident.
+// []byte in every way but one: it prints, in every fmt verb, as text and in JSON,
+// as its size. A struct that holds one in an unexported field needs a Format of
+// its own, since fmt asks nothing there.
 type Body []byte
 
 // Format prints the size for every verb.
@@ -16,6 +17,10 @@ func (b Body) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "%d bytes", len(b)) }
 
 // MarshalJSON writes the size as a string.
 func (b Body) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"%d bytes"`, len(b)), nil }
+
+// MarshalText writes the size. Loggers print a slice of bytes as text unless it
+// says otherwise (slog's TextHandler does, by reflection).
+func (b Body) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d bytes", len(b)), nil }
 
 // SHA256 is the digest of b in lower-case hex.
 func (b Body) SHA256() string {

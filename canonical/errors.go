@@ -21,8 +21,14 @@ func (e *NameError) Error() string {
 	if e.Limit > 0 {
 		return fmt.Sprintf("canonical: %s: %s (%d, limit %d)", e.Field, e.Reason, e.Size, e.Limit)
 	}
-	return fmt.Sprintf("canonical: %s: %s at byte %d", e.Field, e.Reason, e.Offset)
+	if e.Reason == reasonByte {
+		return fmt.Sprintf("canonical: %s: %s at byte %d", e.Field, e.Reason, e.Offset)
+	}
+	return fmt.Sprintf("canonical: %s: %s", e.Field, e.Reason)
 }
+
+// reasonByte is the one reason of a NameError that has a place.
+const reasonByte = "has a byte that is not allowed"
 
 // RequestError says why an input is not a request. It never repeats the input.
 type RequestError struct {
@@ -35,7 +41,7 @@ type RequestError struct {
 
 // Error has rule, place and sizes, never the input.
 func (e *RequestError) Error() string {
-	if e.Limit > 0 {
+	if e.Limit > 0 || e.TooLarge {
 		return fmt.Sprintf("canonical: request: %s (%d, limit %d)", e.Reason, e.Size, e.Limit)
 	}
 	return fmt.Sprintf("canonical: request: %s at byte %d", e.Reason, e.Offset)

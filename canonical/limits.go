@@ -30,6 +30,10 @@ const RecordOverhead = 8 << 10
 // DueMargin is added to a call's own limits before it counts as abandoned.
 const DueMargin = 5 * time.Second
 
+// MaxLimitTime bounds every time of Limits, and MaxBudgetBytes every size, so that
+// sums of them are exact.
+const MaxLimitTime = 10 * 365 * 24 * time.Hour
+
 // DefaultLimits are the values that zero fields take.
 func DefaultLimits() Limits {
 	return Limits{
@@ -71,33 +75,51 @@ func (l Limits) Reserve(request int) int64 {
 	return int64(request) + l.RawBytes + l.AgentBytes + l.FactsBytes
 }
 
-func (l Limits) problems() []string {
-	var p []string
-	say := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
+// problems lists everything that is wrong. Sums are taken of clamped values, so
+// that none overflows and each contradiction is told whatever else is wrong.
+func (l Limits) problems() []string { return append(l.timeProblems(), l.sizeProblems()...) }
+
+func (l Limits) timeProblems() (p []string) {
 	for _, t := range []struct {
 		name  string
 		value time.Duration
 	}{{"RecordTTL", l.RecordTTL}, {"ToolTimeout", l.ToolTimeout}, {"ProjectorTimeout", l.ProjectorTimeout}, {"ClosingTimeout", l.ClosingTimeout}} {
-		if t.value < time.Millisecond {
-			say("%s is %v, at least 1ms is needed", t.name, t.value)
+		switch {
+		case t.value < time.Millisecond:
+			p = append(p, fmt.Sprintf("%s is %v, at least 1ms is needed", t.name, t.value))
+		case t.value > MaxLimitTime:
+			p = append(p, fmt.Sprintf("%s is %v, at most %v is allowed", t.name, t.value, MaxLimitTime))
 		}
 	}
+	need := DueMargin
+	for _, part := range []time.Duration{l.ToolTimeout, l.ProjectorTimeout, l.ClosingTimeout} {
+		need += min(max(part, 0), MaxLimitTime)
+	}
+	if l.RecordTTL < need {
+		p = append(p, fmt.Sprintf("RecordTTL is %v, a call alone may take %v", l.RecordTTL, need))
+	}
+	return p
+}
+
+func (l Limits) sizeProblems() (p []string) {
 	for _, s := range []struct {
-		name  string
-		value int64
-	}{{"RequestBytes", l.RequestBytes}, {"RawBytes", l.RawBytes}, {"AgentBytes", l.AgentBytes}, {"FactsBytes", l.FactsBytes}, {"RecordBytes", l.RecordBytes}} {
-		if s.value < 1 {
-			say("%s is %d, at least 1 is needed", s.name, s.value)
+		name        string
+		value, most int64
+	}{{"RequestBytes", l.RequestBytes, MaxRequestBytes}, {"RawBytes", l.RawBytes, MaxBudgetBytes}, {"AgentBytes", l.AgentBytes, MaxBudgetBytes},
+		{"FactsBytes", l.FactsBytes, MaxBudgetBytes}, {"RecordBytes", l.RecordBytes, MaxBudgetBytes}} {
+		switch {
+		case s.value < 1:
+			p = append(p, fmt.Sprintf("%s is %d, at least 1 is needed", s.name, s.value))
+		case s.value > s.most:
+			p = append(p, fmt.Sprintf("%s is %d, at most %d is allowed", s.name, s.value, s.most))
 		}
 	}
-	if l.RequestBytes > MaxRequestBytes {
-		say("RequestBytes is %d, at most %d is allowed", l.RequestBytes, MaxRequestBytes)
+	need := int64(RecordOverhead)
+	for _, part := range []int64{l.RequestBytes, l.RawBytes, l.AgentBytes, l.FactsBytes} {
+		need += min(max(part, 0), MaxBudgetBytes)
 	}
-	if need := l.RequestBytes + l.RawBytes + l.AgentBytes + l.FactsBytes + RecordOverhead; l.RecordBytes < need {
-		say("RecordBytes is %d, the other limits need %d", l.RecordBytes, need)
-	}
-	if need := l.ToolTimeout + l.Closing() + DueMargin; l.RecordTTL < need {
-		say("RecordTTL is %v, a call alone may take %v", l.RecordTTL, need)
+	if l.RecordBytes < need {
+		p = append(p, fmt.Sprintf("RecordBytes is %d, the other limits need %d", l.RecordBytes, need))
 	}
 	return p
 }
@@ -130,8 +152,11 @@ func (b Budget) WithDefaults(l Limits) (Budget, error) {
 	fill(&b.PerTool, 8)
 	if b.Bytes == 0 {
 		b.Bytes = Unlimited
-		if b.Calls > 0 && int64(b.Calls) < (1<<62)/max(l.RecordBytes, 1) {
-			b.Bytes = int64(b.Calls) * l.RecordBytes
+		if b.Calls > 0 {
+			b.Bytes = MaxBudgetBytes
+			if record := max(l.RecordBytes, 1); int64(b.Calls) < MaxBudgetBytes/record {
+				b.Bytes = int64(b.Calls) * record
+			}
 		}
 	}
 	if b.Calls < Unlimited || b.PerTool < Unlimited || b.Bytes < Unlimited {

@@ -30,17 +30,17 @@ type Turn string
 
 // ParseRunID checks text and returns it unchanged, or a [*NameError].
 func ParseRunID(text string) (RunID, error) {
-	return RunID(text), checkName("run_id", text, 1, MaxRunID, runIDMarks)
+	return parsed(RunID(text), checkName("run_id", text, 1, MaxRunID, runIDMarks))
 }
 
 // ParseToolCallID checks text and returns it unchanged, or a [*NameError].
 func ParseToolCallID(text string) (ToolCallID, error) {
-	return ToolCallID(text), checkName("tool_call_id", text, 1, MaxToolCallID, callIDMarks)
+	return parsed(ToolCallID(text), checkName("tool_call_id", text, 1, MaxToolCallID, callIDMarks))
 }
 
 // ParseTurn checks text and returns it unchanged, or a [*NameError].
 func ParseTurn(text string) (Turn, error) {
-	return Turn(text), checkName("turn", text, 0, MaxTurn, runIDMarks)
+	return parsed(Turn(text), checkName("turn", text, 0, MaxTurn, runIDMarks))
 }
 
 // CallName is the name of a call inside its run. It is comparable and may be a
@@ -76,6 +76,15 @@ func ParseCallName(text string) (CallName, error) {
 	return n, nil
 }
 
+// parsed is a name or an error, never both: a caller that overlooks the error
+// must not go on with a name that was refused.
+func parsed[N ~string](name N, err error) (N, error) {
+	if err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
 func checkName(field, text string, least, most int, marks string) error {
 	if len(text) < least {
 		return &NameError{Field: field, Reason: "empty"}
@@ -85,7 +94,7 @@ func checkName(field, text string, least, most int, marks string) error {
 	}
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; !alphanumeric(c) && strings.IndexByte(marks, c) < 0 {
-			return &NameError{Field: field, Reason: "has a byte that is not allowed", Offset: i}
+			return &NameError{Field: field, Reason: reasonByte, Offset: i}
 		}
 	}
 	return nil

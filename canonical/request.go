@@ -3,6 +3,7 @@ package canonical
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"unicode/utf8"
 
@@ -22,11 +23,12 @@ type Request struct {
 	digest string
 }
 
-// ParseRequest checks input and keeps a copy of it. limit is in bytes. It
-// returns a [*RequestError] for a text that is too large, not UTF-8, not one
+// ParseRequest checks input and keeps a copy of it. limit is in bytes; above
+// [MaxRequestBytes] that bound holds. It returns a [*RequestError] for a text that is too large, not UTF-8, not one
 // JSON object, has a member name twice in one object, a lone surrogate, or more
 // than [MaxRequestDepth] levels.
 func ParseRequest(input []byte, limit int) (Request, error) {
+	limit = min(limit, MaxRequestBytes)
 	if len(input) > limit {
 		return Request{}, &RequestError{Reason: "too large in bytes", Size: len(input), Limit: limit, TooLarge: true}
 	}
@@ -47,6 +49,13 @@ func (r Request) Bytes() Body { return r.body }
 // one value have two digests: canonical JSON would let distinct large integers
 // collide.
 func (r Request) SHA256() string { return r.digest }
+
+// Format prints the size and the digest for every verb: fmt does not ask the
+// methods of unexported fields, so the body would be spilled without it.
+func (r Request) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "%v, sha256 %s", r.body, r.digest) }
+
+// MarshalJSON writes what Format prints, as a string.
+func (r Request) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"%v"`, r), nil }
 
 func checkObject(input []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(input)) // strict: no duplicate names, no invalid UTF-8
