@@ -13,7 +13,7 @@ import (
 
 // T73: the type has no place for anything that a tool returned. A new field must
 // be argued for here.
-func TestTracker_T73_holds_identities_only(t *testing.T) {
+func TestT73_tracker_holds_identities_only(t *testing.T) {
 	t.Parallel()
 	allowed := map[reflect.Type]bool{
 		reflect.TypeFor[sync.Mutex]():                   true,
