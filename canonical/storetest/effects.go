@@ -146,8 +146,8 @@ func outstandingLists(p *probe) {
 	lost, done := p.admit("lost", writes), p.admit("done", writes)
 	p.complete(lost.unknown())
 	p.complete(done.ready())
-	before := p.mark()
 	p.h.Advance(time.Minute)
+	before := p.mark()
 	got := p.outstanding()
 	p.near("now", got.Now, start.Add(time.Minute))
 	expect := func(what string, got []canonical.OpenCall, want ...canonical.OpenCall) {

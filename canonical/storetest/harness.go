@@ -22,8 +22,8 @@ type Harness struct {
 	// Keys lists everything that the store keeps of a run, whatever it is called.
 	Keys func(canonical.RunKey) []Key
 
-	// Fingerprint is a digest of all content and all expiries of a run; equal
-	// fingerprints mean that nothing was written in between.
+	// Fingerprint is a text over all content and all expiries of a run; equal ones
+	// mean that nothing was written in between. Time is not moved in between.
 	Fingerprint func(canonical.RunKey) string
 
 	// SnapshotLedger copies the ledger of a run alone and returns how to put it
