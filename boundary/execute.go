@@ -25,8 +25,9 @@ type execution struct {
 	err      error     // what the body returned; nil also when it panicked or was left behind
 	declared ToolError // what err declares
 	panicked bool
-	left     bool  // still running
-	why      error // why its context ended: errRunDeadline, errToolTimeout, or the caller's; nil if it did not
+	left     bool // still running
+	ended    bool // its context ended before it returned
+	expired  bool // and did so because time was up: the tool's, the run's or the caller's
 }
 
 // returned reports whether the body ended by handing over a result.
@@ -54,7 +55,7 @@ func (c *call) enter(ctx context.Context) execution {
 		case <-timer.C:
 		}
 	}
-	x := execution{why: context.Cause(ctx)}
+	x := execution{ended: ctx.Err() != nil, expired: errors.Is(ctx.Err(), context.DeadlineExceeded)}
 	select {
 	case <-body.done:
 		cancel(nil)
@@ -143,9 +144,9 @@ func (c *call) readVerdict(x execution) lifecycle.Completion {
 		return lifecycle.Fail(lifecycle.ResultTooLarge, lifecycle.Completed)
 	case x.panicked:
 		return lifecycle.Fail(lifecycle.ToolExecutionFailed, lifecycle.Completed)
-	case errors.Is(x.why, errToolTimeout), errors.Is(x.why, errRunDeadline), errors.Is(x.why, context.DeadlineExceeded):
+	case x.expired:
 		return lifecycle.Fail(lifecycle.ToolTimeout, known)
-	case x.why != nil:
+	case x.ended:
 		return lifecycle.Fail(lifecycle.Cancelled, known)
 	}
 	return lifecycle.Fail(c.registered(x.declared.Code), lifecycle.Completed)
