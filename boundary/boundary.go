@@ -114,6 +114,10 @@ func New(c Config) (*ToolBoundary, error) {
 	return b, nil
 }
 
+// Format prints a name for every verb: what a boundary is made of, its store's
+// connection among it, is nobody's to print.
+func (b *ToolBoundary) Format(f fmt.State, _ rune) { fmt.Fprint(f, "{tool boundary}") }
+
 // ConfigError lists everything that is wrong with a configuration.
 type ConfigError struct{ Problems []error }
 

@@ -26,6 +26,17 @@ type Result struct {
 	Err     error   // for the host: a *Error, nil exactly when READY
 }
 
+// Format prints both faces for every verb. Without it fmt would print a *Result
+// inside another value by its fields, past their own formats, for a verb that
+// does not fit.
+func (r Result) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "{%v", r.Outcome)
+	if r.Err != nil {
+		fmt.Fprintf(f, ", %v", r.Err)
+	}
+	fmt.Fprint(f, "}")
+}
+
 // Outcome is all that a model gets of a call. It is immutable and prints, in
 // every format and as JSON, without its text. The zero Outcome is valid and says
 // that nothing is known.

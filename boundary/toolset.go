@@ -202,3 +202,6 @@ func (s *Toolset) call(run *Run, asked Call) *call {
 
 // String lists the names of the tools.
 func (s *Toolset) String() string { return "toolset(" + strings.Join(s.order, ", ") + ")" }
+
+// Format prints String() for every verb.
+func (s *Toolset) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
