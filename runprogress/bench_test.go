@@ -23,9 +23,9 @@ type backend struct {
 // deck is a fresh store with the handles that tests need beside the contract.
 type deck struct {
 	canonical.Store
-	advance func(time.Duration)
-	newer   func(*testing.T, canonical.Identity) // makes a record one of a newer version
-	foreign func(*testing.T, canonical.Identity) // puts something else in a record's place
+	advance func(time.Duration)                  // nil where time is real
+	newer   func(*testing.T, canonical.Identity) // makes a record one of a newer version; nil where there is no server
+	foreign func(*testing.T, canonical.Identity) // puts something else in a record's place; nil where there is no server
 }
 
 func fakeBackend() backend {
@@ -35,16 +35,6 @@ func fakeBackend() backend {
 		return &deck{
 			Store:   store,
 			advance: clock.Advance,
-			newer: func(t *testing.T, id canonical.Identity) {
-				if !store.SetRecordVersion(id, canonical.SchemaVersion+1) {
-					t.Fatalf("no record %v", id.Call)
-				}
-			},
-			foreign: func(t *testing.T, id canonical.Identity) {
-				if !store.SetForeign(id) {
-					t.Fatalf("no run %v", id.RunKey)
-				}
-			},
 		}
 	}}
 }
@@ -136,8 +126,7 @@ func (b *bench) found(name string, facts ...evidence.Fact) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.end(name, canonical.Ending{Verdict: lifecycle.Succeed(evidence.Found), Facts: encoded,
-		Raw: canonical.NewRaw([]byte("raw of " + name)), Agent: canonical.Body("agent of " + name)})
+	b.end(name, succeeded(encoded, "raw of "+name, "agent of "+name))
 }
 
 func (b *bench) absent(name string, c evidence.Coverage) {
@@ -148,6 +137,10 @@ func (b *bench) absent(name string, c evidence.Coverage) {
 	}
 	b.end(name, canonical.Ending{Verdict: lifecycle.Succeed(evidence.None), Coverage: encoded,
 		Raw: canonical.NewRaw([]byte("[]")), Agent: canonical.Body("nothing")})
+}
+
+func succeeded(facts []byte, raw, agent string) canonical.Ending {
+	return canonical.Ending{Verdict: lifecycle.Succeed(evidence.Found), Facts: facts, Raw: canonical.NewRaw([]byte(raw)), Agent: canonical.Body(agent)}
 }
 
 func (b *bench) fail(name string, code lifecycle.Code, x lifecycle.Execution) {

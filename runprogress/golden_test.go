@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the reports of testdata/runprogre
 // step is one line of a transcript's trace. What is not named stays out: a call
 // without "end" stays open.
 type step struct {
-	Do   string `json:"do"`   // admit, end, delete, newer, foreign, close, wait
+	Do   string `json:"do"`   // admit, end, delete, close, wait
 	Call string `json:"call"` // "id" or "turn:id"
 	Tool string `json:"tool"`
 
@@ -118,10 +118,6 @@ func (b *bench) play(s step) {
 		if err := b.Delete(b.t.Context(), b.run, call(s.Call)); err != nil {
 			b.t.Fatal(err)
 		}
-	case "newer":
-		b.newer(b.t, b.identity(s.Call))
-	case "foreign":
-		b.foreign(b.t, b.identity(s.Call))
 	case "close":
 		b.close()
 	case "wait":

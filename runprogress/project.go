@@ -33,6 +33,8 @@ type OrderedReader interface {
 // missing could be anything.
 type ContractError struct{ Op, Reason string }
 
+// Error names the method and what is wrong with its answer, on one line; nothing
+// that the store said is repeated but numbers.
 func (e *ContractError) Error() string {
 	return "runprogress: the store's answer to " + e.Op + " cannot be: " + e.Reason
 }
