@@ -14,6 +14,7 @@ import (
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/fakes"
+	"github.com/toolharness/harness/internal/redistest"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 )
@@ -66,6 +67,9 @@ func onStores(t *testing.T, stores []backend, scenarios []scenario) {
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
+			if store.name == "redis" {
+				redistest.Shared(t) // keeps the server running between subtests
+			}
 			for _, s := range scenarios {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
