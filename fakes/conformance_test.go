@@ -1,7 +1,6 @@
 package fakes_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/toolharness/harness/canonical"
@@ -22,7 +21,7 @@ func newHarness() storetest.Harness {
 			}
 			return keys
 		},
-		Fingerprint: func(run canonical.RunKey) string { return fmt.Sprint(s.Entries(run)) },
+		Fingerprint: s.Fingerprint,
 		SnapshotLedger: func(run canonical.RunKey) func() {
 			snapshot, _ := s.SnapshotLedger(run)
 			return func() { s.RestoreLedger(snapshot) }
@@ -40,4 +39,10 @@ func TestConformance(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		storetest.Run(t, func(testing.TB) storetest.Harness { return newHarness() })
 	})
+}
+
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	storetest.Walk(t, storetest.WalkOptions{Seed: 1, Ops: 20_000},
+		storetest.NamedHarness{Name: "fake", Open: func(testing.TB) storetest.Harness { return newHarness() }})
 }

@@ -67,7 +67,7 @@ func abandoned(rec *record) lifecycle.Completion {
 // Settle implements [canonical.Effects].
 func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended, error) {
 	return s.end(ctx, "settle", e, func(r *run, rec *record, now time.Time) (canonical.Ended, error) {
-		if !rec.swept {
+		if !rec.swept || e.RawSaved && rec.raw.SHA256 != e.Raw.SHA256 {
 			return canonical.Ended{}, standing("settle", rec, canonical.ErrConflict)
 		}
 		set := r.settlement(e.Call)

@@ -11,13 +11,11 @@ import (
 
 // Entry is one thing that a store keeps of a run.
 type Entry struct {
-	Name    string    // as the Redis store's keys, without the run's prefix
-	Expires time.Time // of the entry
-	Content string    // digest over everything in it, lower-case hex
+	Name    string // as the Redis store's keys, without the run's prefix
+	Expires time.Time
 }
 
 // Entries lists what is kept of a run, by name; nothing when its life is over.
-// Two equal lists mean that nothing was written in between.
 func (s *Store) Entries(key canonical.RunKey) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,26 +23,50 @@ func (s *Store) Entries(key canonical.RunKey) []Entry {
 	if r == nil {
 		return nil
 	}
+	return r.entries()
+}
+
+// Fingerprint is a digest over everything that is kept of a run, expiries
+// included; empty when its life is over. Two equal ones mean that nothing was
+// written in between.
+func (s *Store) Fingerprint(key canonical.RunKey) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(key, s.now())
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%+v %v %v %v %v", r.ledger, r.order, r.open, r.effects, r.foreign)
+	for _, e := range r.entries() {
+		text += fmt.Sprintf("\n%s %v", e.Name, e.Expires)
+	}
+	for _, n := range r.order {
+		if rec := r.records[n.Call]; rec != nil {
+			text += "\n" + rec.content()
+		}
+		if set := r.settled[n.Call]; set != nil {
+			text += "\n" + set.content()
+		}
+	}
+	return canonical.Body(text).SHA256()
+}
+
+func (r *run) entries() []Entry {
 	end := r.ledger.expires
-	var entries []Entry
-	add := func(name string, expires time.Time, content string) {
-		entries = append(entries, Entry{name, expires, canonical.Body(content).SHA256()})
-	}
-	add("run", end, fmt.Sprintf("%+v", r.ledger))
-	if len(r.order) > 0 {
-		add("order", end, fmt.Sprint(r.order))
-	}
-	if len(r.open) > 0 {
-		add("open", end, fmt.Sprint(r.open))
-	}
-	if len(r.effects) > 0 {
-		add("effects", end, fmt.Sprint(r.effects))
+	entries := []Entry{{"run", end}}
+	for _, set := range []struct {
+		name   string
+		filled bool
+	}{{"order", len(r.order) > 0}, {"open", len(r.open) > 0}, {"effects", len(r.effects) > 0}} {
+		if set.filled {
+			entries = append(entries, Entry{set.name, end})
+		}
 	}
 	for call, rec := range r.records {
-		add("call:"+call.String(), rec.head.Expires, rec.content())
+		entries = append(entries, Entry{"call:" + call.String(), rec.head.Expires})
 	}
-	for call, set := range r.settled {
-		add("settled:"+call.String(), end, set.content())
+	for call := range r.settled {
+		entries = append(entries, Entry{"settled:" + call.String(), end})
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries
