@@ -107,6 +107,29 @@ func TestText_worst_case_stays_inside_the_bound(t *testing.T) {
 	}
 }
 
+// Many calls of one kind share a line, which names as many as it has room for,
+// each whole.
+func TestText_a_long_line_of_exclusions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, fakeBackend().start(t))
+	const calls = 100
+	for i := range calls {
+		name := fmt.Sprintf("%03d", i) + strings.Repeat("x", 400)
+		b.admit(name, "q")
+		b.fail(name, lifecycle.ToolExecutionFailed, lifecycle.Completed)
+	}
+	r := b.report()
+	checkText(t, r)
+	line := strings.Split(r.Text(), "\n")[1]
+	named := strings.Count(line, " q ")
+	if want := fmt.Sprintf(" and %d more", calls-named); named < 5 || !strings.HasPrefix(line, "excluded: 100 error ") || !strings.HasSuffix(line, want) {
+		t.Errorf("%d named in a line of %d bytes that ends %q, want some and %q", named, len(line), line[len(line)-20:], want)
+	}
+	if len(line) > 3<<10 {
+		t.Errorf("a line of %d bytes, want at most 3 KiB", len(line))
+	}
+}
+
 // After the bytes have run out nothing more is told, not even what is small: what
 // is reported is unbroken from the start.
 func TestText_what_is_told_is_unbroken(t *testing.T) {
