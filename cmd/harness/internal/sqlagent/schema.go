@@ -16,6 +16,15 @@ import (
 // read as the whole one.
 var errDefinitionTooLarge = errors.New("sqlagent: the definition of the table is over the limits of a result")
 
+// The marks by which the text of several tables can be taken apart again.
+const (
+	partGap   = "\n\n\n"
+	sampleEnd = "*/"
+)
+
+// head is the first line of a table's definition.
+func head(table string) string { return "CREATE TABLE " + quote(table) + " (\n" }
+
 const (
 	sampleRows  = 3
 	sampleRunes = 100 // of one value; the rest of a longer one is left out of the sample
@@ -40,7 +49,7 @@ func (t *Tools) Schema(ctx context.Context, in SchemaInput, raw io.Writer) error
 		}
 		parts[i] = definition + "\n\n" + sample
 	}
-	_, err = io.WriteString(raw, strings.Join(parts, "\n\n\n"))
+	_, err = io.WriteString(raw, strings.Join(parts, partGap))
 	return err
 }
 
@@ -53,14 +62,22 @@ func (t *Tools) askedTables(ctx context.Context, list string) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	asked := strings.Split(list, ",")
-	for i := range asked {
-		asked[i] = strings.TrimSpace(asked[i])
-		if !slices.Contains(known, asked[i]) {
+	asked := splitNames(list)
+	for _, name := range asked {
+		if !slices.Contains(known, name) {
 			return nil, ErrUnknownTable
 		}
 	}
 	return asked, nil
+}
+
+// splitNames reads a list of names; it is never empty.
+func splitNames(list string) []string {
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 const (
@@ -92,7 +109,7 @@ func (t *Tools) definition(ctx context.Context, table string) (string, error) {
 		lines = append(lines, "PRIMARY KEY ("+strings.Join(key, ", ")+")")
 	}
 	lines = append(lines, foreignKeys(foreign.Rows)...)
-	return "CREATE TABLE " + quote(table) + " (\n\t" + strings.Join(lines, ", \n\t") + "\n)", nil
+	return head(table) + "\t" + strings.Join(lines, ", \n\t") + "\n)", nil
 }
 
 // spaced writes a declared type as the recorded tool did, NUMERIC(10, 2) for NUMERIC(10,2).
@@ -142,7 +159,7 @@ func (t *Tools) sample(ctx context.Context, table string) (string, error) {
 		}
 		b.WriteString(strings.Join(cells, "\t") + "\n")
 	}
-	b.WriteString("*/")
+	b.WriteString(sampleEnd)
 	return b.String(), nil
 }
 

@@ -36,7 +36,7 @@ func toolsOn(t *testing.T, script string) *sqlagent.Tools {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return sqlagent.New(db)
+	return sqlagent.New("chinook", db)
 }
 
 func schemaOf(t *testing.T, tools *sqlagent.Tools, table string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolharness/harness/cmd/harness/internal/sqlread"
+	"github.com/toolharness/harness/projector/rows"
 )
 
 // The names of the tools, as the recording has them.
@@ -41,13 +42,22 @@ type QueryInput struct {
 }
 
 // Tools are the tools on one database. The database stays the caller's: closing it is not done here.
-type Tools struct{ db *sqlread.Database }
+type Tools struct {
+	name string
+	db   *sqlread.Database
+}
 
-// New makes the tools for a database that has the tables Artist, Album and Genre.
-func New(db *sqlread.Database) *Tools { return &Tools{db: db} }
+// New makes the tools for a database that has the tables Artist, Album and Genre. The name is what results and facts call
+// the database; a model sees it.
+func New(name string, db *sqlread.Database) *Tools { return &Tools{name: name, db: db} }
 
-// Database is where sql_db_query runs its statement.
-func (t *Tools) Database() *sqlread.Database { return t.db }
+// Query runs one statement and writes its columns and rows as rows.Encode does, up to the row and byte limits of the
+// database; a result that met one says so. The statement is kept in it without its literals.
+func (t *Tools) Query(ctx context.Context, in QueryInput, raw io.Writer) error {
+	limits := t.db.Limits()
+	encoder := rows.Encoder{MaxRows: limits.MaxRows, MaxBytes: limits.MaxBytes, Database: t.name, Statement: in.Query}
+	return t.db.Read(ctx, in.Query, func(rs *sql.Rows) error { return encoder.Encode(raw, rs) })
+}
 
 // ListTables writes the names of all tables, sorted, without those of the engine.
 func (t *Tools) ListTables(ctx context.Context, _ NoInput, raw io.Writer) error {
