@@ -10,10 +10,11 @@ import (
 	"github.com/toolharness/harness/projector"
 )
 
-// save keeps the raw result of an effect before anything else happens to it. If
-// the store cannot be reached the call goes on: the ending carries the bytes
-// once more. A store that says no ends the call here.
-func (c *call) save(ctx context.Context, raw canonical.Raw) (Result, bool) {
+// save keeps the raw result of an effect before anything else happens to it.
+// Whatever the store answers, the call goes on: the ending carries the bytes once
+// more, and a result that cannot be stored at all is worth more projected, since
+// that is what a host can settle.
+func (c *call) save(ctx context.Context, raw canonical.Raw) {
 	write, cancel := detached(ctx, c.run.limits.ClosingTimeout)
 	defer cancel()
 	err := c.b.retry(write, func(ctx context.Context) error {
@@ -24,11 +25,6 @@ func (c *call) save(ctx context.Context, raw canonical.Raw) (Result, bool) {
 		return err
 	})
 	c.saved = err == nil
-	if err == nil || !answered(err) {
-		return Result{}, false
-	}
-	e := ending{verdict: lifecycle.Fail(lifecycle.ProjectionFailed, lifecycle.Completed), stage: canonical.StageStore, raw: raw}
-	return c.notStored(ctx, e, err), true
 }
 
 // finish ends the record, on a context of its own, and builds the result from
@@ -90,6 +86,8 @@ func notStoredCode(x lifecycle.Execution, err error) (lifecycle.Code, RetainedRe
 		return lifecycle.StoreUnavailable, NotStored
 	case conflict:
 		return lifecycle.StoreConflict, Conflicted
+	case x == lifecycle.Unknown && errors.Is(err, canonical.ErrMissing):
+		return lifecycle.OutcomeUnknown, Expired
 	case x == lifecycle.Unknown:
 		return lifecycle.OutcomeUnknown, NotStored
 	case errors.Is(err, canonical.ErrMissing):

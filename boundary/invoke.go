@@ -84,9 +84,7 @@ func (c *call) goOn(ctx context.Context) Result {
 		return c.finish(ctx, e)
 	}
 	if !c.effect.Read() {
-		if r, ended := c.save(ctx, x.raw); ended {
-			return r
-		}
+		c.save(ctx, x.raw)
 	}
 	return c.finish(ctx, c.project(ctx, x.raw))
 }

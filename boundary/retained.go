@@ -44,6 +44,12 @@ func (r Retained) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "{run %q call %q tool %q %s raw %d bytes}", string(r.Identity.Run), r.Identity.Call.String(), r.Tool, r.Reason, r.Raw.Size)
 }
 
+// copied is r for somebody else, who may change the bytes.
+func (r Retained) copied() Retained {
+	r.Raw.Bytes = r.Raw.Bytes.Clone()
+	return r
+}
+
 // retainedEntry makes one retained result addressable.
 type retainedEntry struct{ Retained }
 
@@ -74,7 +80,7 @@ func (b *ToolBoundary) hand(ctx context.Context, r Retained) (taken bool) {
 			taken = false
 		}
 	}()
-	b.onRetained(context.WithoutCancel(ctx), r)
+	b.onRetained(context.WithoutCancel(ctx), r.copied())
 	return true
 }
 

@@ -136,7 +136,7 @@ func (b *ToolBoundary) held() []Retained {
 	defer b.mu.Unlock()
 	list := make([]Retained, 0, len(b.retained))
 	for entry := range b.retained {
-		list = append(list, entry.Retained)
+		list = append(list, entry.copied())
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].Seq < list[j].Seq })
 	return list
