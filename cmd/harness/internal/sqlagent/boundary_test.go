@@ -60,7 +60,7 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 		{"unknown column", sqlread.Limits{}, query("a", sqlagent.NameQuery, "SELECT marker_7 FROM Artist"), sqlagent.CodeStatementFailed, "yes"},
 		{"two statements", sqlread.Limits{}, query("a", sqlagent.NameQuery, "SELECT 1; SELECT 2"), sqlagent.CodeStatementFailed, "yes"},
 		{"no statement", sqlread.Limits{}, query("a", sqlagent.NameQuery, "-- marker_7"), sqlagent.CodeStatementFailed, "yes"},
-		{"too long", sqlread.Limits{MaxStatementBytes: 100}, query("a", sqlagent.NameQuery, "SELECT '"+strings.Repeat("marker_7 ", 20)+"'"), sqlagent.CodeLimitReached, "yes"},
+		{"too long", sqlread.Limits{MaxStatementBytes: 1000}, query("a", sqlagent.NameQuery, "SELECT '"+strings.Repeat("marker_7 ", 200)+"'"), sqlagent.CodeLimitReached, "yes"},
 		{"endless", sqlread.Limits{Timeout: 1e8}, query("a", sqlagent.NameQuery,
 			"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"), sqlagent.CodeLimitReached, "yes"},
 		{"wide table", sqlread.Limits{MaxRows: 12}, boundary.Call{ID: "a", Name: sqlagent.NameSchema, Arguments: []byte(`{"table_names":"Customer"}`)},

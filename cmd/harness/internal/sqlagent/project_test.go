@@ -48,7 +48,7 @@ func TestTableNamesKeepTheContract(t *testing.T) {
 	raw, _ := recorded(t, "call_tFp7HYD6sAAmCShgeqkVZH6Q")
 	projectortest.Run(t, projectorOf(t, sqlagent.NameListTables),
 		projectortest.Case{Name: "recorded", Raw: raw, Want: evidence.Found},
-		projectortest.Case{Name: "many", Raw: []byte(strings.Repeat("Table_9007199254740993, ", 999) + "Last"), Want: evidence.Found},
+		projectortest.Case{Name: "many", Raw: []byte(strings.Repeat("Table_9007199254740993, ", 99) + "Last"), Limits: projector.Limits{AgentBytes: 2000}, Want: evidence.Found},
 		projectortest.Case{Name: "acting on a screen", Raw: []byte("Album, \x1b[2JArtist, \u202eGenre"), Want: evidence.Found},
 		projectortest.Case{Name: "no tables", Raw: []byte(""), Want: evidence.Failed},
 		projectortest.Case{Name: "no text", Raw: []byte("Album, \xff"), Want: evidence.Failed},
@@ -74,7 +74,7 @@ func TestCheckKeepsTheContract(t *testing.T) {
 	raw, arguments := recorded(t, "call_AQuTGbgH63u4gPgyV723yrjX")
 	projectortest.Run(t, projectorOf(t, sqlagent.NameQueryChecker),
 		projectortest.Case{Name: "recorded", Raw: raw, Request: arguments, Want: evidence.Found},
-		projectortest.Case{Name: "long", Raw: []byte("```sql\nSELECT '" + strings.Repeat("x", 20_000) + "'\n```"), Want: evidence.Found},
+		projectortest.Case{Name: "long", Raw: []byte("```sql\nSELECT '" + strings.Repeat("x", 2000) + "'\n```"), Limits: projector.Limits{AgentBytes: 1000}, Want: evidence.Found},
 		projectortest.Case{Name: "empty block", Raw: []byte("```sql\n\n```"), Want: evidence.Failed},
 		projectortest.Case{Name: "no block", Raw: []byte("SELECT 1"), Want: evidence.Failed},
 	)
@@ -92,11 +92,12 @@ func TestNounsKeepTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	const body = `{"query":"q","columns":["a"],"compared":2,"score_kind":"k","names":[{"name":"n","column":"a","score":0.12345678901234567890}]`
-	many := strings.Repeat(`{"name":"n","column":"a","score":1},`, 400) + `{"name":"n","column":"a","score":1}`
+	many := strings.Repeat(`{"name":"n","column":"a","score":1},`, 60) + `{"name":"n","column":"a","score":1}`
 	projectortest.Run(t, projectorOf(t, sqlagent.NameProperNouns),
 		projectortest.Case{Name: "found", Raw: []byte(found), Want: evidence.Found},
 		projectortest.Case{Name: "digits", Raw: []byte(body + "}"), Want: evidence.Found},
-		projectortest.Case{Name: "many", Raw: []byte(`{"query":"q","columns":["a"],"compared":500,"score_kind":"k","names":[` + many + `]}`), Want: evidence.Found},
+		projectortest.Case{Name: "many", Raw: []byte(`{"query":"q","columns":["a"],"compared":61,"score_kind":"k","names":[` + many + `]}`),
+			Limits: projector.Limits{AgentBytes: 1500}, Want: evidence.Found},
 		projectortest.Case{Name: "none", Raw: []byte(none), Want: evidence.None},
 		projectortest.Case{Name: "error object", Raw: []byte(`{"error":"the index is gone"}`), Want: evidence.Failed},
 		projectortest.Case{Name: "error beside a result", Raw: []byte(body + `,"error":"half of it"}`), Want: evidence.Failed},

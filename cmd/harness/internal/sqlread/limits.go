@@ -19,7 +19,8 @@ type Limits struct {
 	// MaxTempBytes is what sorts and temporary tables may write beyond the page cache, all statements of the database
 	// that run at one time together. 32 MiB.
 	MaxTempBytes int64
-	// MaxStatementBytes is the length of a statement in UTF-8 bytes. 64 KiB, the request limit of the boundary.
+	// MaxStatementBytes is the length of a statement in UTF-8 bytes. 64 KiB, the request limit of the boundary. It bounds
+	// the definitions of the tables too, which the engine reads as statements: a database with a longer one cannot be opened.
 	MaxStatementBytes int
 }
 
