@@ -15,6 +15,7 @@ func settleSubtests() []subtest {
 		{"K53_P25_settle_after_a_sweep", 0, settleSwept},
 		{"K53_settle_after_the_owners_ending", 0, settleEnded},
 		{"K53_a_settlement_lives_as_long_as_the_run", 0, settlementLife},
+		{"K53_K65_a_late_result_outlives_the_record", 0, lateResultLife},
 		{"K54_another_claim_or_no_record", 0, settleRefused},
 		{"K55_P22_resolve_lifts_the_barrier", 0, resolveLifts},
 		{"K55_resolve_again", 0, resolveAgain},
@@ -144,6 +145,26 @@ func settlementLife(p *probe) {
 	}
 	_, err := p.s.Settle(p.ctx, c.ready())
 	p.refused("Settle after the run's life", err, canonical.ErrMissing)
+}
+
+// lateResultLife settles a call whose raw was saved: its bytes may be the
+// record's, and what the settlement says is not.
+func lateResultLife(p *probe) {
+	p.open()
+	c := p.admit("c1", writes, func(a *canonical.Admission) { a.TTL = 2 * time.Hour })
+	p.save(c.saving("raw"))
+	p.h.Advance(dueTime + 2*grace)
+	p.sweep()
+	e := c.afterSave("raw")
+	p.settle(e)
+	p.h.Advance(2 * time.Hour)
+	if p.head(c.Call).Exists() {
+		p.Errorf("the record is there after its life")
+	}
+	got := p.settlement(c.Call)
+	if got.Late == nil || got.Late.Verdict != e.Verdict || got.Late.Raw.SHA256 != e.Raw.SHA256 || got.Late.Raw.Size != e.Raw.Size || string(got.Late.Agent) != string(e.Agent) {
+		p.Errorf("settlement after the record's life = %+v, want verdict, agent result and what is known of raw", got)
+	}
 }
 
 func settleRefused(p *probe) {

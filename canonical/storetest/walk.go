@@ -159,12 +159,15 @@ func (w *walk) compare(m message) string {
 // compareAll reads everything of every run and compares.
 func (w *walk) compareAll() {
 	for _, run := range runPool() {
-		messages := []message{inspectMessage{run}, orderMessage{run, 0, 1000}, outstandingMessage{run}, headsMessage{run, namePool()}}
-		for _, name := range namePool() {
-			messages = append(messages, recordMessage{run, name}, viewMessage{run, name}, settlementMessage{run, name})
-		}
-		for _, m := range messages {
+		for _, m := range []message{inspectMessage{run}, orderMessage{run, 0, 1000}, outstandingMessage{run}, headsMessage{run, namePool()}} {
 			w.compare(m)
+		}
+		if r := w.model.find(run); r != nil {
+			for _, name := range r.order {
+				w.compare(recordMessage{run, name})
+				w.compare(viewMessage{run, name})
+				w.compare(settlementMessage{run, name})
+			}
 		}
 	}
 }
