@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/toolharness/harness/canonical"
@@ -12,7 +13,7 @@ import (
 // Lookup gives the stored answer of a call again, byte for byte. It never runs
 // anything and costs nothing of a budget. While the call is open the error wraps
 // canonical.ErrStillOpen and the outcome says that nothing is known; a call
-// without a record is canonical.ErrMissing.
+// without a record is canonical.ErrMissing, with RECORD_EXPIRED.
 func (r *Run) Lookup(ctx context.Context, call canonical.CallName) (Outcome, error) {
 	id := canonical.Identity{RunKey: r.key, Call: call}
 	if err := call.Validate(); err != nil {
@@ -20,7 +21,7 @@ func (r *Run) Lookup(ctx context.Context, call canonical.CallName) (Outcome, err
 	}
 	view, err := r.boundary.store.View(ctx, r.key, call)
 	if err != nil {
-		return Outcome{}, &Error{Code: lifecycle.StoreUnavailable, Op: "look up", Identity: id, Execution: Unknown, cause: err}
+		return Outcome{}, &Error{Code: recordCode(err), Op: "look up", Identity: id, Execution: Unknown, cause: err}
 	}
 	if view.State == lifecycle.Projecting {
 		open := &canonical.RefusedError{Op: "look up", Call: call, Err: canonical.ErrStillOpen, First: view.State}
@@ -35,7 +36,8 @@ func (r *Run) Lookup(ctx context.Context, call canonical.CallName) (Outcome, err
 func (r *Run) Facts(ctx context.Context) (runprogress.Report, error) {
 	report, err := r.project(ctx)
 	if err != nil {
-		return runprogress.Report{}, &Error{Code: lifecycle.StoreUnavailable, Op: "project the run", Identity: canonical.Identity{RunKey: r.key}, Execution: Unknown, cause: err}
+		code, _ := codeOf(err)
+		return runprogress.Report{}, &Error{Code: code, Op: "project the run", Identity: canonical.Identity{RunKey: r.key}, Execution: Unknown, cause: err}
 	}
 	return report, nil
 }
@@ -57,7 +59,8 @@ func (r *Run) project(ctx context.Context) (runprogress.Report, error) {
 func (r *Run) Outstanding(ctx context.Context) (canonical.Outstanding, error) {
 	out, err := r.boundary.store.Outstanding(ctx, r.key)
 	if err != nil {
-		return canonical.Outstanding{}, &Error{Code: lifecycle.StoreUnavailable, Op: "list what is open", Identity: canonical.Identity{RunKey: r.key}, Execution: Unknown, cause: err}
+		code, _ := codeOf(err)
+		return canonical.Outstanding{}, &Error{Code: code, Op: "list what is open", Identity: canonical.Identity{RunKey: r.key}, Execution: Unknown, cause: err}
 	}
 	return out, nil
 }
@@ -100,14 +103,30 @@ func (r *Run) Sweep(ctx context.Context, grace time.Duration) ([]canonical.Swept
 
 // Resolve records the host's verdict on a call whose outcome is unknown, with
 // what the verdict rests on, and takes its effect off the barrier. The record
-// itself stays as it is.
+// itself stays as it is. The same verdict again is fine, another one is
+// STORE_CONFLICT; a call that is still open canonical.ErrStillOpen.
 func (r *Run) Resolve(ctx context.Context, call canonical.CallName, verdict canonical.EffectVerdict, grounds string) error {
 	err := r.boundary.retry(ctx, func(ctx context.Context) error {
 		return r.boundary.store.Resolve(ctx, canonical.Resolution{Run: r.key, Call: call, Verdict: verdict, Evidence: grounds})
 	})
 	if err != nil {
-		code, _ := codeOf(err)
-		return &Error{Code: code, Op: "resolve", Identity: canonical.Identity{RunKey: r.key, Call: call}, Execution: Unknown, cause: err}
+		return &Error{Code: recordCode(err), Op: "resolve", Identity: canonical.Identity{RunKey: r.key, Call: call}, Execution: Unknown, cause: err}
 	}
 	return nil
+}
+
+// recordCode judges the store's answer about one record.
+func recordCode(err error) lifecycle.Code {
+	switch {
+	case errors.Is(err, canonical.ErrMissing):
+		return lifecycle.RecordExpired
+	case errors.Is(err, canonical.ErrStillOpen):
+		return lifecycle.OutcomeUnknown
+	case errors.Is(err, canonical.ErrConflict):
+		return lifecycle.StoreConflict
+	case badInput(err):
+		return lifecycle.InvalidInput
+	}
+	code, _ := codeOf(err)
+	return code
 }

@@ -41,14 +41,21 @@ func (b *ToolBoundary) retry(ctx context.Context, send func(context.Context) err
 // rather than trouble on the way.
 func answered(err error) bool {
 	var (
-		refused  *canonical.RefusedError
+		refused *canonical.RefusedError
+		verdict *lifecycle.CompletionError
+	)
+	return errors.As(err, &refused) || errors.As(err, &verdict) || badInput(err)
+}
+
+// badInput reports whether err is about what the host asked for: it was refused
+// before anything was sent.
+func badInput(err error) bool {
+	var (
 		argument *canonical.ArgumentError
 		name     *canonical.NameError
 		limits   *canonical.LimitsError
-		verdict  *lifecycle.CompletionError
 	)
-	return errors.As(err, &refused) || errors.As(err, &argument) || errors.As(err, &name) ||
-		errors.As(err, &limits) || errors.As(err, &verdict)
+	return errors.As(err, &argument) || errors.As(err, &name) || errors.As(err, &limits)
 }
 
 // detached is a context of its own for a write that must not end with its

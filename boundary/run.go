@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -54,30 +55,43 @@ type RunTicket struct {
 	Token canonical.Token
 }
 
-// ticketSeparator stands in no scope digest, run id or token.
-const ticketSeparator = "\x1f"
+// ticketForm begins the text of every ticket, so that another form can follow.
+const ticketForm = "1"
 
 // Reveal encodes the ticket, token included, for a channel that the host trusts.
+// The text has letters, digits and . _ - alone.
 func (t RunTicket) Reveal() string {
 	s := t.Run.Scope
-	return strings.Join([]string{string(t.Run.Run), string(t.Token), s.Tenant, s.Owner, s.Namespace}, ticketSeparator)
+	text := ticketForm
+	for _, part := range []string{string(t.Run.Run), string(t.Token), s.Tenant, s.Owner, s.Namespace} {
+		text += "." + base64.RawURLEncoding.EncodeToString([]byte(part)) // a scope may hold any character
+	}
+	return text
 }
 
-// ParseRunTicket reads what Reveal wrote.
+// ParseRunTicket reads what Reveal wrote. Its errors never repeat the text.
 func ParseRunTicket(text string) (RunTicket, error) {
-	parts := strings.SplitN(text, ticketSeparator, 3)
-	if len(parts) != 3 {
+	parts := strings.Split(text, ".")
+	if len(parts) != 6 || parts[0] != ticketForm || parts[2] == "" {
 		return RunTicket{}, errTicket
 	}
-	scope := strings.Split(parts[2], ticketSeparator)
-	if len(scope) != 3 {
-		return RunTicket{}, errTicket
+	for i := range parts {
+		plain, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
+		if i > 0 && err != nil {
+			return RunTicket{}, errTicket
+		}
+		parts[i] = string(plain)
 	}
 	t := RunTicket{
-		Run:   canonical.RunKey{Scope: canonical.Scope{Tenant: scope[0], Owner: scope[1], Namespace: scope[2]}, Run: canonical.RunID(parts[0])},
-		Token: canonical.Token(parts[1]),
+		Run: canonical.RunKey{
+			Scope: canonical.Scope{Tenant: parts[3], Owner: parts[4], Namespace: parts[5]}, Run: canonical.RunID(parts[1]),
+		},
+		Token: canonical.Token(parts[2]),
 	}
-	return t, t.Run.Validate()
+	if err := t.Run.Validate(); err != nil {
+		return RunTicket{}, err
+	}
+	return t, nil
 }
 
 var errTicket = errors.New("boundary: not a run ticket")
@@ -158,6 +172,9 @@ func (b *ToolBoundary) runError(op string, run canonical.RunKey, err error) erro
 		run = canonical.RunKey{}
 	}
 	code, x := codeOf(err)
+	if badInput(err) {
+		code = lifecycle.InvalidInput
+	}
 	return &Error{Code: code, Op: op, Identity: canonical.Identity{RunKey: run}, Execution: x, cause: err}
 }
 
