@@ -6,7 +6,6 @@ import (
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/evidence"
-	"github.com/toolharness/harness/lifecycle"
 )
 
 // Save implements [canonical.Calls]. One trip.
@@ -68,7 +67,7 @@ func (s *Store) complete(ctx context.Context, op string, e canonical.Ending) (re
 func (s *Store) completion(e canonical.Ending) (delivery, error) {
 	var rawParcel, bodies parcel
 	rawDigest, rawMeta := e.Raw.SHA256, []byte(nil)
-	if !e.RawSaved && (e.Raw.Present() || e.Raw.SHA256 != "" || e.Raw.Size != 0) {
+	if !e.RawSaved && known(e.Raw) {
 		raw := cutRaw(e.Claim, e.Raw)
 		rawParcel.add(raw)
 		rawDigest = raw.desc.SHA256
@@ -106,6 +105,9 @@ func (s *Store) completion(e canonical.Ending) (delivery, error) {
 	}, nil
 }
 
+// known reports whether anything is known of a raw result.
+func known(raw canonical.Raw) bool { return raw.Present() || raw.SHA256 != "" || raw.Size != 0 }
+
 // ended reads the answers that save, complete and settle share.
 func ended(op string, call canonical.CallName, r reply) (canonical.Ended, error) {
 	switch r.word {
@@ -120,6 +122,3 @@ func ended(op string, call canonical.CallName, r reply) (canonical.Ended, error)
 func sweptEnd() ([]byte, error) {
 	return encodeEnd(end{Evidence: evidence.Failed, Stage: canonical.StageSweep})
 }
-
-// projecting is the state of a call that may still end.
-const projecting = string(lifecycle.Projecting)

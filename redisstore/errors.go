@@ -23,6 +23,7 @@ type Error struct {
 	cause error
 }
 
+// Error names the kind of the trouble, in our own words.
 func (e *Error) Error() string { return "redisstore: " + e.Op + ": " + kindOf(e.cause) }
 
 // Unwrap returns the cause, which is not meant to be printed.
@@ -34,12 +35,14 @@ func (e *Error) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.Error()) }
 // OptionError says which option is wrong, and why.
 type OptionError struct{ Field, Reason string }
 
+// Error names field and rule.
 func (e *OptionError) Error() string { return "redisstore: options: " + e.Field + ": " + e.Reason }
 
 // EvictionError refuses to open a run on a server that may evict keys: a guard
 // that was evicted would let a call run twice. [Options].AcceptEviction allows it.
 type EvictionError struct{ Policy string }
 
+// Error names the policy and what would do.
 func (e *EvictionError) Error() string {
 	return fmt.Sprintf("redisstore: open: the server's maxmemory-policy is %q; a run needs noeviction, or Options.AcceptEviction", e.Policy)
 }

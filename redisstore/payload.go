@@ -36,9 +36,9 @@ type payloadKind string
 type descriptor struct {
 	Size    int64   `json:"n"`
 	SHA256  string  `json:"h"`
-	AtLeast bool    `json:"more,omitempty"`   // the whole is larger than what was seen
-	Absent  bool    `json:"absent,omitempty"` // known, and not kept
-	Pieces  []piece `json:"p,omitempty"`      // where it is kept in several fields
+	AtLeast bool    `json:"more,omitzero"`   // the whole is larger than what was seen
+	Absent  bool    `json:"absent,omitzero"` // known, and not kept
+	Pieces  []piece `json:"p,omitempty"`     // where it is kept in several fields
 }
 
 // piece is one field of a payload that is kept in several.
@@ -126,14 +126,27 @@ func (d descriptor) join(parts []string) (canonical.Body, bool) {
 	if len(parts) != max(len(d.Pieces), 1) {
 		return nil, false
 	}
-	body := make(canonical.Body, 0, d.Size)
+	body := make(canonical.Body, 0, total(parts))
 	for i, part := range parts {
 		if len(d.Pieces) > 0 && (int64(len(part)) != d.Pieces[i].Size || canonical.Body(part).SHA256() != d.Pieces[i].SHA256) {
 			return nil, false
 		}
 		body = append(body, part...)
 	}
-	return body, int64(len(body)) == d.Size && body.SHA256() == d.SHA256
+	if int64(len(body)) != d.Size || body.SHA256() != d.SHA256 {
+		return nil, false
+	}
+	return body, true
+}
+
+// total is the size of all parts. A stored size must not decide how much memory
+// is taken.
+func total(parts []string) int {
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	return n
 }
 
 // valid reports whether a stored descriptor can describe anything.

@@ -19,6 +19,7 @@ type ReplyError struct {
 	Reason string
 }
 
+// Error names script and rule.
 func (e *ReplyError) Error() string {
 	return fmt.Sprintf("redisstore: reply of script %s: %s", e.Script, e.Reason)
 }

@@ -184,10 +184,10 @@ type ledgerView struct {
 	values hash
 }
 
-var ledgerViewFields = append([]string{"v", "tk"}, ledgerFields[:]...)
+func ledgerViewFields() []string { return append([]string{"v", "tk"}, ledgerFields[:]...) }
 
 func viewLedger(ctx context.Context, p redis.Pipeliner, key string) ledgerView {
-	return ledgerView{key: key, fields: p.HMGet(ctx, key, ledgerViewFields...), left: p.PTTL(ctx, key)}
+	return ledgerView{key: key, fields: p.HMGet(ctx, key, ledgerViewFields()...), left: p.PTTL(ctx, key)}
 }
 
 // read gives the server's time, or why there is no ledger to read. err is what
@@ -200,7 +200,7 @@ func (v *ledgerView) read(ctx context.Context, s *Store, op string, err error) (
 	if err := v.fields.Err(); err != nil {
 		return time.Time{}, s.explain(ctx, op, none, v.key, err)
 	}
-	v.values = present(ledgerViewFields, v.fields.Val())
+	v.values = present(ledgerViewFields(), v.fields.Val())
 	if _, there := v.values["st"]; !there || v.left.Val() == -2 {
 		return time.Time{}, refused(op, none, canonical.ErrRunMissing)
 	}

@@ -71,7 +71,7 @@ func newScripts() scripts {
 			"newer": {0}, "foreign": {0}}),
 		sweep: newScript("sweep", sweepSource, 4, 4, false, words{
 			"swept": {2}, "early": {0}, "ended": {0}, "newer": {0}, "foreign": {0}}),
-		settle: newScript("settle", settleSource, 3, 7, true, words{
+		settle: newScript("settle", settleSource, 3, 6, true, words{
 			"settled": {0}, "repeat": {0}, "missing": {0}, "conflict": {1}, "incomplete": {0}, "newer": {0}, "foreign": {0}}),
 		resolve: newScript("resolve", resolveSource, 4, 4, false, words{
 			"resolved": {0}, "repeat": {0}, "missing": {0}, "open": {1}, "conflict": {1}, "newer": {0}, "foreign": {0}}),

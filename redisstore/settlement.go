@@ -20,14 +20,14 @@ type late struct {
 	Evidence  evidence.Status     `json:"evidence"`
 	Execution lifecycle.Execution `json:"execution"`
 	Raw       *descriptor         `json:"raw,omitempty"`
-	OnRecord  bool                `json:"raw_on_record,omitempty"` // raw was saved before; its bytes are the record's
 	Agent     *descriptor         `json:"agent,omitempty"`
 
 	accepted []string // names of its payload fields, from lf
 }
 
 // Settle implements [canonical.Effects]. One trip, as complete, where the call
-// is still open; another where it was swept.
+// is still open; another where it was swept, and two more where its raw was
+// saved before: the settlement outlives the record, so it has bytes of its own.
 func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended, error) {
 	r, err := s.complete(ctx, "settle", e)
 	if err != nil {
@@ -36,7 +36,13 @@ func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended
 	if r.word != "swept" {
 		return ended("settle", e.Call, r)
 	}
-	d, err := s.lateDelivery(e, r.fields[1])
+	raw := e.Raw
+	if e.RawSaved {
+		if raw, err = s.savedRaw(ctx, e, r.fields[0]); err != nil {
+			return canonical.Ended{}, err
+		}
+	}
+	d, err := s.lateDelivery(e, raw, r.fields[1])
 	if err != nil {
 		return canonical.Ended{}, trouble("settle", err)
 	}
@@ -46,25 +52,33 @@ func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended
 	return ended("settle", e.Call, r)
 }
 
+// savedRaw reads the raw that an ending says was saved before.
+func (s *Store) savedRaw(ctx context.Context, e canonical.Ending, state string) (canonical.Raw, error) {
+	record, err := s.whole(ctx, "settle", e.Run, e.Call, true)
+	if err != nil {
+		return canonical.Raw{}, err
+	}
+	if !record.Raw.Present() || record.Raw.SHA256 != e.Raw.SHA256 {
+		return canonical.Raw{}, standing("settle", e.Call, canonical.ErrConflict, state)
+	}
+	return record.Raw, nil
+}
+
 // lateDelivery is the message that appends a late result. expires is the run's,
 // as the answer to complete had it: the fields of large bodies come before the
 // script that gives the settlement its life.
-func (s *Store) lateDelivery(e canonical.Ending, expires string) (delivery, error) {
+func (s *Store) lateDelivery(e canonical.Ending, raw canonical.Raw, expires string) (delivery, error) {
 	l := late{State: e.Verdict.State, Code: e.Verdict.Code, Evidence: e.Verdict.Evidence, Execution: e.Verdict.Execution}
 	var p parcel
-	saved := ""
-	switch {
-	case e.RawSaved:
-		l.OnRecord, saved = true, e.Raw.SHA256
-	case e.Raw.Present() || e.Raw.SHA256 != "" || e.Raw.Size != 0:
-		raw := cutRaw(e.Claim, e.Raw)
-		p.add(raw)
-		l.Raw = &raw.desc
+	if known(raw) {
+		pl := cutRaw(e.Claim, raw)
+		p.add(pl)
+		l.Raw = &pl.desc
 	}
 	if e.Agent != nil {
-		agent := cut(kindAgent, e.Claim, e.Agent, "")
-		p.add(agent)
-		l.Agent = &agent.desc
+		pl := cut(kindAgent, e.Claim, e.Agent, "")
+		p.add(pl)
+		l.Agent = &pl.desc
 	}
 	meta, err := json.Marshal(l, json.Deterministic(true))
 	if err != nil {
@@ -75,7 +89,7 @@ func (s *Store) lateDelivery(e canonical.Ending, expires string) (delivery, erro
 		script: s.lua.settle, holder: k.settled(e.Call), expires: expires, fields: p.beside,
 		message: message{
 			keys: []string{k.ledger(), k.record(e.Call), k.settled(e.Call)},
-			args: append([]any{version(), string(e.Claim), e.Digest(), meta, saved, strings.Join(p.names, " "), p.sent()}, p.inline...),
+			args: append([]any{version(), string(e.Claim), e.Digest(), meta, strings.Join(p.names, " "), p.sent()}, p.inline...),
 		},
 	}, nil
 }
@@ -107,7 +121,7 @@ func (s *Store) Resolve(ctx context.Context, m canonical.Resolution) error {
 var settledFields = [...]string{"v", "lm", "lf", "lt", "rv", "re"}
 
 // SettlementOf implements [canonical.Reader]. One trip, two where a late result
-// has bodies, and one more where its raw is the record's.
+// has bodies.
 func (s *Store) SettlementOf(ctx context.Context, run canonical.RunKey, call canonical.CallName) (canonical.Settlement, error) {
 	if err := checkCall(run, call); err != nil {
 		return canonical.Settlement{}, err
@@ -201,13 +215,5 @@ func (s *Store) readLate(ctx context.Context, out *canonical.Settlement, l *late
 	if fault != nil {
 		return refused("settlement", id.Call, fault)
 	}
-	if !l.OnRecord {
-		return nil
-	}
-	record, err := s.Record(ctx, id.RunKey, id.Call)
-	if err != nil {
-		return err
-	}
-	out.Late.Raw = record.Raw
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 // of it, since an address may hold a password.
 type URLError struct{ Reason string }
 
+// Error names the rule.
 func (e *URLError) Error() string { return "redisstore: address: " + e.Reason }
 
 // target is a parsed address.
@@ -34,22 +35,32 @@ const (
 	formCluster
 )
 
-// schemes are all that Dial understands.
-var schemes = map[string]target{
-	"redis":           {form: formSingle},
-	"rediss":          {form: formSingle, tls: true},
-	"unix":            {form: formSocket},
-	"redis+sentinel":  {form: formSentinel},
-	"rediss+sentinel": {form: formSentinel, tls: true},
-	"redis+cluster":   {form: formCluster},
-	"rediss+cluster":  {form: formCluster, tls: true},
+// targetOf begins a target with what its scheme says.
+func targetOf(scheme string) (target, bool) {
+	base, withTLS := strings.CutPrefix(scheme, "rediss")
+	if !withTLS {
+		base = strings.TrimPrefix(scheme, "redis")
+	}
+	switch {
+	case scheme == "unix":
+		return target{form: formSocket}, true
+	case base == scheme: // neither redis nor rediss
+		return target{}, false
+	case base == "":
+		return target{form: formSingle, tls: withTLS}, true
+	case base == "+sentinel":
+		return target{form: formSentinel, tls: withTLS}, true
+	case base == "+cluster":
+		return target{form: formCluster, tls: withTLS}, true
+	}
+	return target{}, false
 }
 
 // parseTarget reads scheme://[user[:password]@]host[,host...][/path][?name=value].
 // It is not net/url's parser, which takes one host and quotes what it refuses.
 func parseTarget(address string) (target, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
-	t, known := schemes[scheme]
+	t, known := targetOf(scheme)
 	if !ok || !known {
 		return target{}, &URLError{Reason: "needs one of the schemes redis, rediss, unix, redis+sentinel, rediss+sentinel, redis+cluster, rediss+cluster"}
 	}
