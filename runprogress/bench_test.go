@@ -42,11 +42,11 @@ func fakeBackend() backend {
 // bench drives one run of a store as a boundary would.
 type bench struct {
 	*deck
-	t     *testing.T
-	run   canonical.RunKey
-	state canonical.RunState
-	done  runprogress.Tracker
-	seqs  map[canonical.CallName]int64
+	t        *testing.T
+	run      canonical.RunKey
+	state    canonical.RunState
+	done     runprogress.Tracker
+	admitted map[canonical.CallName]canonical.Admitted
 }
 
 const runToken = canonical.Token("token-of-the-run")
@@ -66,7 +66,7 @@ func openBench(t *testing.T, d *deck, run canonical.RunKey) *bench {
 	if err != nil {
 		t.Fatalf("OpenRun: %v", err)
 	}
-	return &bench{deck: d, t: t, run: run, state: state, seqs: map[canonical.CallName]int64{}}
+	return &bench{deck: d, t: t, run: run, state: state, admitted: map[canonical.CallName]canonical.Admitted{}}
 }
 
 // call reads "id" or "turn:id".
@@ -96,7 +96,7 @@ func (b *bench) admit(name, tool string) {
 	if err != nil {
 		b.t.Fatalf("Admit %s: %v", name, err)
 	}
-	b.seqs[n] = admitted.Seq
+	b.admitted[n] = admitted
 }
 
 // end ends an admitted call and notes it, as the boundary does.
@@ -104,20 +104,11 @@ func (b *bench) end(name string, e canonical.Ending) {
 	b.t.Helper()
 	e.Run, e.Call = b.run, call(name)
 	e.Claim = claimOf(e.Call)
-	e.Expires = b.expiry(e.Call)
+	e.Expires = b.admitted[e.Call].Expires
 	if _, err := b.Complete(b.t.Context(), e); err != nil {
 		b.t.Fatalf("Complete %s: %v", name, err)
 	}
-	b.done.Completed(e.Call, b.seqs[e.Call])
-}
-
-func (b *bench) expiry(n canonical.CallName) time.Time {
-	b.t.Helper()
-	heads, err := b.Heads(b.t.Context(), b.run, []canonical.CallName{n})
-	if err != nil || len(heads) != 1 {
-		b.t.Fatalf("Heads %s: %d, %v", n, len(heads), err)
-	}
-	return heads[0].Expires
+	b.done.Completed(e.Call, b.admitted[e.Call].Seq)
 }
 
 func (b *bench) found(name string, facts ...evidence.Fact) {

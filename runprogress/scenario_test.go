@@ -83,7 +83,7 @@ func onlyReady(t *testing.T, d *deck) {
 	b.admit("failed", "query")
 	b.fail("failed", lifecycle.ToolTimeout, lifecycle.Unknown)
 	b.admit("open", "query")
-	b.done.Completed(call("open"), b.seqs[call("open")]) // a host that noted too early
+	b.done.Completed(call("open"), b.admitted[call("open")].Seq) // a host that noted too early
 	b.answered("deleted", "query", rows("gone", "1"))
 	if err := b.Delete(t.Context(), b.run, call("deleted")); err != nil {
 		t.Fatalf("Delete: %v", err)

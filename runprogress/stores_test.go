@@ -73,7 +73,7 @@ func TestT76_on_the_wire(t *testing.T) {
 		t.Parallel()
 		server := redistest.Server(t)
 		b := newBench(t, dialed(t, server.URL(), func(...any) error { return errors.ErrUnsupported }))
-		const calls, rawSize = 500, 32 << 10
+		const calls, rawSize = 500, 8 << 10
 		raw, agent := strings.Repeat("r", rawSize), strings.Repeat("a", 4<<10)
 		facts := mustEncode(t, rows("t", "1"))
 		for i := range calls {
