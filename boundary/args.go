@@ -2,14 +2,19 @@ package boundary
 
 import (
 	"context"
+	stdjson "encoding/json"
+	"errors"
 	"io"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Args makes an [Executor] of a function with typed arguments. They are decoded
 // strictly, in preflight: an unknown or repeated member, a wrong type or invalid
 // UTF-8 is INVALID_INPUT and costs nothing. Member names match case exactly.
+// Numbers keep their digits: one that does not fit its Go type is refused, and
+// into a json.Number (of encoding/json) or an any it comes as a json.Number.
 func Args[In any](f func(context.Context, In, io.Writer) error) Executor {
 	return argsExecutor[In]{f}
 }
@@ -22,7 +27,7 @@ func JSON[In, Out any](f func(context.Context, In) (Out, error)) Executor {
 		if err != nil {
 			return err
 		}
-		return json.MarshalWrite(raw, out, json.Deterministic(true))
+		return json.MarshalWrite(raw, out, json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(writeNumber)))
 	})
 }
 
@@ -47,6 +52,43 @@ func (e argsExecutor[In]) Execute(ctx context.Context, in Input, raw io.Writer) 
 
 func (e argsExecutor[In]) decode(arguments []byte) (In, error) {
 	var in In
-	err := json.Unmarshal(arguments, &in, json.RejectUnknownMembers(true))
+	err := json.Unmarshal(arguments, &in, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(readNumber), json.UnmarshalFromFunc(readAny))))
 	return in, err
 }
+
+// readNumber takes a number as it is spelled. Without it a json.Number takes
+// strings only.
+func readNumber(d *jsontext.Decoder, n *stdjson.Number) error {
+	switch d.PeekKind() {
+	case '0', 'n':
+	default:
+		return errNoNumber
+	}
+	value, err := d.ReadValue()
+	if *n = stdjson.Number(value); value.Kind() == 'n' {
+		*n = ""
+	}
+	return err
+}
+
+// readAny keeps the digits of a number whose type nobody named; a float64 would
+// lose them above 2^53 without a word.
+func readAny(d *jsontext.Decoder, v *any) error {
+	if d.PeekKind() != '0' {
+		return errors.ErrUnsupported // anything else is decoded as usual
+	}
+	value, err := d.ReadValue()
+	*v = stdjson.Number(value)
+	return err
+}
+
+// writeNumber writes a json.Number as the number that it is.
+func writeNumber(e *jsontext.Encoder, n stdjson.Number) error {
+	if value := jsontext.Value(n); value.Kind() == '0' {
+		return e.WriteValue(value)
+	}
+	return errNoNumber
+}
+
+var errNoNumber = errors.New("boundary: not a JSON number")
