@@ -82,8 +82,10 @@ type Info struct {
 	Actor   Actor
 
 	// NewCallHelps: the model may try again with a new tool_call_id and, where
-	// the message says so, a changed request. Never true where repeating a
-	// write could double its effect.
+	// the message says so, a changed request. Only said of endings after which
+	// nothing was changed, or nothing can have been: refusals, reads, tools that
+	// declared it. RESULT_TOO_LARGE also ends tools that write; its message says
+	// for which it holds.
 	NewCallHelps bool
 
 	// Executions with which the code is reported, without a record (a refusal,

@@ -31,7 +31,7 @@ var table = [...]Info{
 	{ToolTimeout, "The tool did not finish in time.", ByModel, true, nil, entered},
 	{Cancelled, "The call was cancelled.", ByNobody, false, no, whichever},
 	{OutcomeUnknown, "The tool may or may not have taken effect. Do not repeat the call.", ByHost, false, unknown, unknown},
-	{ResultTooLarge, "The tool ran, but its result is too large. Ask for less under a new id.", ByModel, true, nil, yes},
+	{ResultTooLarge, "The tool ran, but its result is too large. If it only reads, ask for less under a new id.", ByModel, true, nil, yes},
 	{ResultNotStored, "The tool ran, but its result could not be stored. Do not repeat the call.", ByOperator, false, yes, nil},
 	{ProjectionFailed, "The tool ran, but its result could not be prepared.", ByHost, false, nil, yes},
 	{InvalidEvidenceStatus, "The tool ran, but what its result means could not be told.", ByHost, false, nil, yes},
