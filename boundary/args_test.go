@@ -41,7 +41,6 @@ type query struct {
 	Raw    jsontext.Value    `json:"raw"`
 	Labels map[string]string `json:"labels"`
 	Nested *query            `json:"nested"`
-	hidden string
 }
 
 // send dispatches arguments to a tool on e.
