@@ -27,6 +27,13 @@ type deck struct {
 	keys    func(*testing.T, ...canonical.RunKey) []string // what is kept of the runs, by name
 }
 
+// behind is the same store behind something that a test puts before it.
+func (d *deck) behind(s canonical.Store) *deck {
+	front := *d
+	front.Store = s
+	return &front
+}
+
 // backend is one kind of store.
 type backend struct {
 	name  string

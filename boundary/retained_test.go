@@ -86,9 +86,7 @@ func settleOpen(t *testing.T, d *deck) {
 }
 
 func settleSwept(t *testing.T, d *deck) {
-	faulty := fakes.NewFaulty(soonDue(d), marker)
-	b := newBench(t, d, setup{config: boundary.Config{Store: faulty}})
-	b.faulty = faulty
+	b := newBench(t, d.behind(soonDue(d)), setup{})
 	kept := b.keep(b.writeEnvelope("w"), writing(fails(errLost)))
 	b.sweep(lifecycle.OutcomeUnknown, lifecycle.Unknown)
 	wantFailed(t, b.read("b", says("ok")), lifecycle.UnresolvedEffect, lifecycle.NotStarted)
@@ -161,9 +159,7 @@ func settleConflict(t *testing.T, d *deck) {
 		claim = a.Claim
 		return d.Admit(ctx, a)
 	}}
-	faulty := fakes.NewFaulty(store, marker)
-	b := newBench(t, d, setup{config: boundary.Config{Store: faulty}})
-	b.faulty = faulty
+	b := newBench(t, d.behind(store), setup{})
 	kept := b.keep(b.envelope("a"), reading(says("ok")))
 	rec := b.record("a")
 	if _, err := d.Complete(t.Context(), canonical.Ending{Run: b.run.Key(), Call: named("a"), Claim: claim, Expires: rec.Expires,
