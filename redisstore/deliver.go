@@ -46,9 +46,13 @@ func (s *Store) deliver(ctx context.Context, d delivery) (reply, error) {
 
 // write is one delivery: a single transaction, or one for each group of fields
 // where there are many bytes, so that no other client waits for all of them.
+//
+// A pipeline with MULTI and EXEC in it is repeated by the client when its reply
+// is lost, as every command is; go-redis does not repeat what its own TxPipeline
+// sends. The latter serves cluster clients, where it follows slots and repeats.
 func (s *Store) write(ctx context.Context, d delivery, whole bool) (reply, error) {
 	groups := group(d.fields)
-	if node, only := s.node(ctx, d.holder); len(groups) > 1 && node != nil {
+	if node, only := s.node(ctx, d.holder); node != nil && (only || len(groups) > 1) {
 		r, err := s.writeGroups(ctx, node, d, groups, whole)
 		if err == nil || only || unknownScript(err) || ctx.Err() != nil {
 			return r, err
