@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/toolharness/harness/cmd/harness/internal/command"
 )
 
@@ -17,5 +19,10 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return command.Run(ctx, os.Args[1:], command.Streams{Out: os.Stdout, Err: os.Stderr})
+	// A reader that goes away ends a program by default, before it could take its keys out of Redis. So it is told of a
+	// failed write instead.
+	signal.Ignore(syscall.SIGPIPE)
+	// The Redis client writes to standard error by itself; what it has to say comes back as errors, without addresses.
+	logging.Disable()
+	return command.Run(ctx, os.Args[1:], command.Streams{Out: os.Stdout, Err: os.Stderr, Env: os.Getenv})
 }

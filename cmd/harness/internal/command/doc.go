@@ -1,5 +1,6 @@
 // Package command is the command line of the program: what can be asked, and what the exit status means.
 //
+//	harness demo       the recorded calls of an agent through the boundary, checked; see package demo
 //	harness version    which build this is
 //	harness help       all commands and flags
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -18,8 +19,9 @@ const (
 
 // Streams are where a command reads nothing from and writes to.
 type Streams struct {
-	Out io.Writer // results
-	Err io.Writer // messages about what went wrong
+	Out io.Writer           // results
+	Err io.Writer           // messages about what went wrong
+	Env func(string) string // the environment; nil: an empty one
 }
 
 // failure marks an error of a command that had begun. Every other error is one of usage: the parser found it before
@@ -31,7 +33,7 @@ func (f failure) Unwrap() error { return f.cause }
 
 // Run executes one command line, without the name of the program, and returns the exit status.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	root := newRoot()
+	root := newRoot(streams)
 	root.SetArgs(args)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
@@ -39,7 +41,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	if err == nil {
 		return ExitDone
 	}
-	fmt.Fprintf(streams.Err, "harness: %v\n", err)
+	fmt.Fprintf(streams.Err, "harness: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.As(err, new(failure)) {
 		return ExitFailed
 	}
@@ -47,7 +49,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	return ExitUsage
 }
 
-func newRoot() *cobra.Command {
+func newRoot(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "harness",
 		Short: "Look at what a tool boundary does with the calls of an agent",
@@ -59,6 +61,6 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVersion())
+	root.AddCommand(newDemo(streams), newVersion())
 	return root
 }

@@ -14,6 +14,7 @@ import (
 type Console struct {
 	out    io.Writer
 	width  int // cells of the terminal; zero when there is none
+	colour bool
 	status bool
 	err    error
 }
@@ -32,6 +33,23 @@ func For(file *os.File) *Console {
 
 // New prints to a writer. A width of zero means that it is no terminal.
 func New(out io.Writer, width int) *Console { return &Console{out: out, width: max(width, 0)} }
+
+// Colour lets [Console.Strong] and [Console.Alert] mark their text, on a terminal. It is off at first.
+func (c *Console) Colour(on bool) { c.colour = on }
+
+// Strong is the text as a heading.
+func (c *Console) Strong(text string) string { return c.mark("1", text) }
+
+// Alert is the text as one that must not be overlooked.
+func (c *Console) Alert(text string) string { return c.mark("31", text) }
+
+// mark puts the text between a graphic rendition and its end (ECMA-48, SGR).
+func (c *Console) mark(rendition, text string) string {
+	if c.width == 0 || !c.colour {
+		return text
+	}
+	return "\x1b[" + rendition + "m" + text + "\x1b[0m"
+}
 
 // Line prints one line that stays.
 func (c *Console) Line(format string, args ...any) {

@@ -1,0 +1,31 @@
+// Package demo shows, on a real database and with the recorded calls of a real agent, what becomes of a tool call at the
+// boundary, and checks every word of what it shows.
+//
+//	recorded   the calls of three recorded conversations, exact ids and arguments, turn by turn through Toolset.Dispatch;
+//	           the tools of package sqlagent run for real on the Chinook database
+//	refused    calls that must not run, or not again: a tool's budget, a DELETE, a tool that writes, an unsafe id, another
+//	           run's id, an id that was used, the run's budget, the run's deadline
+//	facts      what the records alone say of the run, once it is closed
+//	checks     everything above against what must be true; the store is looked at from outside, too
+//
+// The store is embedded, or the Redis that [Options] name. On the embedded one the clock is moved past the run's deadline;
+// on Redis a second run is opened for a moment, since nobody's clock is moved there.
+//
+// # What is checked
+//
+// Each code and each "ran" against the script. Entries into tools, counted by the tools and once more from the entries
+// file, against the admissions that the ledger counts. Each result against the recorded one and the published expectation.
+// Each stored request, raw result and agent result against what was sent and returned, byte for byte. The database against
+// its published digest and row counts. The keys of the run, found by SCAN with a client of its own: all with an expiry,
+// one record for each admission, and none left at the end unless they are to be kept.
+//
+// What is not as it must be is a failed [Check] in the [Document], and the demo goes on, so that one run tells everything.
+// An error of [Run] means that it could not go on.
+//
+// # What is left behind
+//
+// Nothing, unless asked: the keys of the run are removed, also after an interrupt and after a failure, and no key of
+// anybody else is touched. A run's keys have one prefix that ends in its id, which chance makes.
+//
+//	document, err := demo.Run(ctx, demo.Options{Redis: address}, demo.NewText(out))
+package demo

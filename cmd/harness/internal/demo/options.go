@@ -1,0 +1,61 @@
+package demo
+
+import (
+	"context"
+
+	"github.com/toolharness/harness/boundary"
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/cmd/harness/internal/demo/data"
+)
+
+// Options say where the demo keeps its records and what it leaves behind. The zero value is the embedded store and nothing.
+type Options struct {
+	// Redis is the address of one server: redis://, rediss:// or unix://. Empty: the embedded store.
+	Redis string
+	// Keep leaves the records in Redis until they expire. It needs an address, since the embedded store ends with the demo.
+	Keep bool
+	// Entries names a file to which each entry into a tool appends a line: run, tool_call_id and tool, between tabs. It is
+	// made if missing and never cut. Empty: none.
+	Entries string
+
+	// What tests replace, to see that a broken promise is told.
+	conversationsExpected string
+	chinookExpected       string
+	executor              func(boundary.Executor) boundary.Executor
+	beforeChecks          func(context.Context, []canonical.RunKey)
+	afterRemoval          func(context.Context, []canonical.RunKey)
+}
+
+func (o Options) withDefaults() Options {
+	if o.conversationsExpected == "" {
+		o.conversationsExpected = data.ConversationsExpected()
+	}
+	if o.chinookExpected == "" {
+		o.chinookExpected = data.ChinookExpected()
+	}
+	if o.executor == nil {
+		o.executor = func(x boundary.Executor) boundary.Executor { return x }
+	}
+	nothing := func(context.Context, []canonical.RunKey) {}
+	if o.beforeChecks == nil {
+		o.beforeChecks = nothing
+	}
+	if o.afterRemoval == nil {
+		o.afterRemoval = nothing
+	}
+	return o
+}
+
+func (o Options) check() error {
+	if o.Keep && o.Redis == "" {
+		return &OptionError{Reason: "records can be kept only in a Redis that is named"}
+	}
+	return nil
+}
+
+// OptionError says why the demo cannot start with these options. It repeats no part of an address, which may hold a
+// password.
+type OptionError struct{ Reason string }
+
+// Error gives the reason.
+func (e *OptionError) Error() string { return "demo: " + e.Reason }
