@@ -22,6 +22,7 @@ type Options struct {
 	Frozen bool
 
 	// At is where a frozen clock starts; zero: now. Ignored unless Frozen.
+	// Cut to milliseconds.
 	At time.Time
 
 	// Prefix is [redisstore.Options].Prefix.
@@ -54,6 +55,7 @@ func StartWith(o Options) (*Server, error) {
 		if s.now.IsZero() {
 			s.now = time.Now()
 		}
+		s.now = s.now.Truncate(time.Millisecond) // the unit of TIME and of every expiry
 		s.mini.SetTime(s.now)
 	}
 	// A relative expiry runs by the same clock as TIME and the absolute ones, so
