@@ -73,7 +73,9 @@ for field, size in string.gmatch(sent, '(%S+) (%d+)') do
   if redis.call('HSTRLEN', record, field) ~= tonumber(size) then return {'incomplete'} end
 end
 
-accepted = (kept and accepted or raw_fields) .. ' ' .. body_fields
+accepted = kept and accepted or raw_fields
+if accepted ~= '' and body_fields ~= '' then accepted = accepted .. ' ' end
+accepted = accepted .. body_fields
 local time = redis.call('TIME')
 local fields = {'st', verdict, 'cd', code, 'xe', execution, 'od', outcome, 'fm', meta, 'ac', accepted, 'by', 'owner',
   'en', text(tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))}
