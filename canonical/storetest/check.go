@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,11 +16,15 @@ type Failure struct {
 }
 
 // Check is [Run] without a test: it returns what failed, in the order of the
-// suite. Skipped subtests are no failures. It is how the suite is tested on
-// stores that are broken on purpose.
-func Check(open func() Harness) []Failure {
+// suite. With clauses named, it runs their subtests alone. Skipped subtests are
+// no failures. It is how the suite is tested on stores that are broken on
+// purpose.
+func Check(open func() Harness, only ...string) []Failure {
 	var failures []Failure
 	for _, s := range subtests() {
+		if len(only) > 0 && !slices.ContainsFunc(s.clauses(), func(id string) bool { return slices.Contains(only, id) }) {
+			continue
+		}
 		c := &collector{}
 		done := make(chan struct{})
 		go func() {

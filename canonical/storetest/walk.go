@@ -32,38 +32,60 @@ type NamedHarness struct {
 // the store can list keys); at intervals and at the end everything that can be
 // read is compared. Each store is judged in a subtest of its name.
 //
+// A store takes part whose runs expire at their deadline and the life of a
+// record, give or take two minutes.
+//
 // The mix of messages and answers is logged with the seed. A walk that meets too
 // few collisions, or never meets one of the answers, fails: it would show
 // nothing. A failure prints the conversation that leads to it, shortened as far
 // as it still fails.
 func Walk(t *testing.T, o WalkOptions, stores ...NamedHarness) {
 	t.Helper()
+	j := travel(t, o, stores)
+	t.Logf("seed %d, %d messages\n%s%s", o.Seed, len(j.trail), mix(j.tally), j.collisions)
+	for _, problem := range j.thin {
+		t.Error(problem)
+	}
+	for _, x := range j.worlds {
+		t.Run(x.name, func(t *testing.T) {
+			t.Run("P27_same_answers_and_lawful_lives", func(t *testing.T) {
+				if x.wrong != "" {
+					t.Errorf("seed %d, message %d: %s\n%s", o.Seed, len(j.trail), x.wrong, shorten(t, j.trail, storeNamed(stores, x.name)))
+				}
+			})
+		})
+	}
+}
+
+// journey is what came of a walk.
+type journey struct {
+	worlds     []*world
+	trail      []step
+	tally      map[string]int // message and answer
+	collisions string
+	thin       []string // why the walk would show nothing
+}
+
+// travel walks until the end or the first thing that is wrong.
+func travel(t testing.TB, o WalkOptions, stores []NamedHarness) *journey {
+	t.Helper()
 	w := newWalk(t, stores)
 	g := newGenerator(o.Seed, w.model)
-	tally := map[string]int{}
-	var trail []step
+	j := &journey{worlds: w.worlds, tally: map[string]int{}}
 	for i := 0; i < o.Ops && !w.broken(); i++ {
 		s := g.next()
-		trail = append(trail, s)
-		tally[w.take(s)]++
+		j.trail = append(j.trail, s)
+		j.tally[w.take(s)]++
 		g.took(s)
 		if i%500 == 499 || i == o.Ops-1 {
 			w.compareAll()
 		}
 	}
-	t.Logf("seed %d, %d messages\n%s", o.Seed, len(trail), mix(tally))
+	j.collisions = g.collisions()
 	if !w.broken() {
-		g.judge(t, tally)
+		j.thin = g.thin(j.tally)
 	}
-	for _, world := range w.worlds {
-		t.Run(world.name, func(t *testing.T) {
-			t.Run("P27_same_answers_and_lawful_lives", func(t *testing.T) {
-				if world.wrong != "" {
-					t.Errorf("seed %d, message %d: %s\n%s", o.Seed, len(trail), world.wrong, shorten(t, trail, storeNamed(stores, world.name)))
-				}
-			})
-		})
-	}
+	return j
 }
 
 func storeNamed(stores []NamedHarness, name string) NamedHarness {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/toolharness/harness/canonical"
@@ -106,12 +105,16 @@ func (g *generator) took(s step) {
 	g.sent[run] = list
 }
 
-// judge fails a walk that showed too little.
-func (g *generator) judge(t *testing.T, tally map[string]int) {
-	t.Helper()
-	t.Logf("%d admissions, %d%% of names seen before, %d under a second claim while the first was open", g.asked, 100*g.collide/max(g.asked, 1), g.second)
+// collisions says how often names met.
+func (g *generator) collisions() string {
+	return fmt.Sprintf("%d admissions, %d%% of names seen before, %d under a second claim while the first was open", g.asked, 100*g.collide/max(g.asked, 1), g.second)
+}
+
+// thin lists what a walk that shows something would have met.
+func (g *generator) thin(tally map[string]int) []string {
+	var out []string
 	if g.collide*100 < g.asked*30 {
-		t.Errorf("%d of %d admissions met a name that was seen, want at least 30 %%", g.collide, g.asked)
+		out = append(out, fmt.Sprintf("%d of %d admissions met a name that was seen, want at least 30 %%", g.collide, g.asked))
 	}
 	for _, want := range []string{
 		"admit: created", "admit: own", "admit: no: " + canonical.ErrDuplicate.Error(), "admit: no: " + canonical.ErrRunMissing.Error(),
@@ -126,9 +129,10 @@ func (g *generator) judge(t *testing.T, tally map[string]int) {
 		"open: no: " + canonical.ErrRunTaken.Error(), "open: no: " + canonical.ErrRunConflict.Error(), "close: closed", "settlement: settlement",
 	} {
 		if tally[want] == 0 {
-			t.Errorf("the walk never met %q; take a longer one", want)
+			out = append(out, fmt.Sprintf("the walk never met %q; take a longer one", want))
 		}
 	}
+	return out
 }
 
 func (g *generator) pick(names []canonical.CallName) canonical.CallName {

@@ -1,0 +1,88 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/canonical/storetest"
+)
+
+func isMissing(err error) bool { return errors.Is(err, canonical.ErrMissing) }
+
+func (s *odd) Heads(ctx context.Context, key canonical.RunKey, names []canonical.CallName) ([]canonical.Head, error) {
+	heads := make([]canonical.Head, 0, len(names))
+	for _, name := range names { // one by one, and others may write in between
+		v, err := s.View(ctx, key, name)
+		if err != nil && !isMissing(err) {
+			return nil, err
+		}
+		heads = append(heads, v.Head)
+	}
+	return heads, nil
+}
+
+func (s *odd) View(ctx context.Context, key canonical.RunKey, name canonical.CallName) (canonical.View, error) {
+	r, err := s.Record(ctx, key, name)
+	return r.View, err
+}
+
+func (s *odd) Record(ctx context.Context, key canonical.RunKey, name canonical.CallName) (out canonical.Record, err error) {
+	err = s.about(ctx, key, name, func(r *oddRun, c *oddCall) error {
+		a, e := c.a, c.ending
+		out.Request, out.Raw, out.Agent = a.Request.Clone(), c.raw, e.Agent.Clone()
+		out.Raw.Bytes = c.raw.Bytes.Clone()
+		out.Head = canonical.Head{
+			Version: canonical.SchemaVersion, Identity: canonical.Identity{RunKey: key, Call: name}, Seq: c.seq, Tool: a.Tool, Effect: a.Effect,
+			Principal: a.Principal, EvidenceID: a.EvidenceID, OperationKey: a.OperationKey, State: c.state(), Code: c.verdict.Code,
+			Evidence: c.verdict.Evidence, Execution: c.verdict.Execution, Stage: c.stage,
+			RequestSize: int64(len(a.Request)), RequestSHA256: a.Request.SHA256(),
+			Raw:   canonical.RawInfo{Stored: c.raw.Present(), Size: c.raw.Size, SHA256: c.raw.SHA256, AtLeast: c.raw.AtLeast},
+			Facts: e.Facts.Clone(), Coverage: e.Coverage.Clone(),
+			Created: elsewhere(c.born), Due: elsewhere(c.due(r)), Ended: elsewhere(c.ended), Expires: elsewhere(c.expires()), Strength: synced,
+		}
+		if e.Agent != nil {
+			out.AgentSize, out.AgentSHA256 = int64(len(e.Agent)), e.Agent.SHA256()
+		}
+		if len(c.raw.Bytes) > 1<<10 {
+			out.Head.Raw.Pieces = canonical.Body("pieces of " + c.raw.SHA256).SHA256()
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *odd) SettlementOf(ctx context.Context, key canonical.RunKey, name canonical.CallName) (canonical.Settlement, error) {
+	if err := key.Validate(); err != nil {
+		return canonical.Settlement{}, err
+	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return canonical.Settlement{}, err
+	}
+	defer leave()
+	r := s.read(key)
+	if r == nil {
+		return canonical.Settlement{}, nil
+	}
+	out := canonical.Settlement{Identity: canonical.Identity{RunKey: key, Call: name}, Expires: elsewhere(r.expires)}
+	if e, ok := r.late[name]; ok {
+		m := canonical.Ending(e.what.(settled))
+		out.Late = &canonical.LateResult{Verdict: m.Verdict, Raw: m.Raw, Agent: m.Agent.Clone(), At: elsewhere(e.at)}
+		out.Late.Raw.Bytes = m.Raw.Bytes.Clone() // of a raw that was saved only what is known of it
+	}
+	if m, ok := r.verdicts[name]; ok {
+		out.Resolved = &m
+	}
+	return out, nil
+}
+
+// TestOdd_walks shows that the odd store is as correct as the others, so that
+// what the suite accepts there is no weakness of the suite.
+func TestOdd_walks(t *testing.T) {
+	t.Parallel()
+	storetest.Walk(t, storetest.WalkOptions{Seed: 3, Ops: 6_000},
+		storetest.NamedHarness{Name: "odd", Open: func(testing.TB) storetest.Harness { return newOdd(0) }},
+		storetest.NamedHarness{Name: "fake", Open: func(testing.TB) storetest.Harness { _, h := newGood(); return h }})
+}
