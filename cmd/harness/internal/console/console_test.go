@@ -104,3 +104,20 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+func TestMarksAreForTerminalsThatWantThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width         int
+		colour        bool
+		strong, alert string
+	}{
+		{0, false, "x", "x"}, {0, true, "x", "x"}, {80, false, "x", "x"}, {80, true, "\x1b[1mx\x1b[0m", "\x1b[31mx\x1b[0m"},
+	} {
+		out := console.New(&strings.Builder{}, c.width)
+		out.Colour(c.colour)
+		if strong, alert := out.Strong("x"), out.Alert("x"); strong != c.strong || alert != c.alert {
+			t.Errorf("%+v: got %q, %q", c, strong, alert)
+		}
+	}
+}

@@ -14,6 +14,9 @@
 //	out.Line("%-30s %s", name, state) // takes the status away first
 //	return out.Err()
 //
+// [Console.Strong] and [Console.Alert] mark a text on a terminal, once [Console.Colour] allows it, and leave it as it is
+// everywhere else.
+//
 // Texts from a database or a model are made harmless by [Plain] before they are printed: a control character in them
 // could move the cursor or change what was printed before. A Console is for one goroutine.
 package console

@@ -230,7 +230,7 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 		problems = append(problems, fmt.Errorf("%d records, want %d", records, d.script.admitted()))
 	}
 	if d.options.Keep {
-		d.document.Kept, d.document.LookWith = keys, d.look()
+		d.document.Kept, d.document.LookWith, d.document.NeedsPassword = keys, d.look(), d.place.outside.needsPassword()
 	}
 	return fmt.Sprintf("%d keys, %d of them records", len(keys), records), errors.Join(problems...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolharness/harness/cmd/harness/internal/demo/data"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlagent"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlread"
+	"github.com/toolharness/harness/lifecycle"
 )
 
 // databaseName is what results and facts call the database.
@@ -146,6 +147,9 @@ func (d *demo) recorded(ctx context.Context) error {
 				d.note(calls[j], result.Outcome)
 				done = append(done, callOf(calls[j], result.Outcome))
 				d.screen.Call(done[len(done)-1])
+				if _, err := answer(result); err != nil && ctx.Err() == nil {
+					return err
+				}
 			}
 			if ctx.Err() != nil {
 				return nil // told by the caller
@@ -154,6 +158,11 @@ func (d *demo) recorded(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// storeIsLost tells a server that is gone from a broken promise. Each further call would wait for it again.
+func storeIsLost(code boundary.Code) bool {
+	return code == lifecycle.StoreUnavailable || code == lifecycle.ResultNotStored
 }
 
 func names(calls []boundary.Call) string {
@@ -177,7 +186,7 @@ func (d *demo) refused(ctx context.Context) error {
 	for i, a := range attempts {
 		d.screen.Running(a.what, i+1, len(attempts))
 		outcome, err := a.by(d, ctx, a.call)
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
 		d.note(a.call, outcome)
@@ -189,7 +198,15 @@ func (d *demo) refused(ctx context.Context) error {
 }
 
 func (d *demo) dispatch(ctx context.Context, call boundary.Call) (boundary.Outcome, error) {
-	return d.toolset.Dispatch(ctx, d.run, call)[0].Outcome, nil
+	return answer(d.toolset.Dispatch(ctx, d.run, call)[0])
+}
+
+// answer is the outcome, unless the server is lost.
+func answer(result boundary.Result) (boundary.Outcome, error) {
+	if storeIsLost(result.Outcome.Code()) {
+		return result.Outcome, result.Err
+	}
+	return result.Outcome, nil
 }
 
 // asOfAnotherRun sends an envelope that names another run than the one it is sent in. A toolset fills the envelope itself
@@ -226,8 +243,8 @@ func (d *demo) afterDeadline(ctx context.Context, call boundary.Call) (boundary.
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	outcome := d.toolset.Dispatch(ctx, short, call)[0].Outcome
-	return outcome, short.Close(ctx)
+	outcome, err := answer(d.toolset.Dispatch(ctx, short, call)[0])
+	return outcome, errors.Join(err, short.Close(ctx))
 }
 
 // facts closes the run first, so that the report can be complete.

@@ -18,7 +18,9 @@ type Document struct {
 	Facts     runprogress.Report `json:"facts"`
 	Checks    []Check            `json:"checks"`
 	Kept      []Key              `json:"kept,omitempty"` // with Options.Keep, sorted
-	LookWith  string             `json:"look_with,omitempty"`
+	// LookWith is the command that shows one kept record. It has no password; redis-cli reads one from REDISCLI_AUTH.
+	LookWith      string `json:"look_with,omitempty"`
+	NeedsPassword bool   `json:"look_needs_password,omitempty"`
 }
 
 // Question is one recorded conversation.

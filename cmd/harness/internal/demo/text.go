@@ -94,6 +94,9 @@ func (t *Text) End(d Document) {
 		t.out.Line("")
 		t.out.Line("%d keys are left in Redis until they expire. To look at one record:", len(d.Kept))
 		t.out.Line("%s", indent+d.LookWith)
+		if d.NeedsPassword {
+			t.out.Line("%s", indent+"with the password in REDISCLI_AUTH")
+		}
 	}
 	t.out.Line("")
 	if failed := len(d.Failed()); failed > 0 {

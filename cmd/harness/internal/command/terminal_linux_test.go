@@ -1,0 +1,112 @@
+package command_test
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolharness/harness/cmd/harness/internal/command"
+)
+
+// onTerminal runs a command on a pseudo terminal of 100 columns and returns what appeared there.
+func onTerminal(t *testing.T, env map[string]string, args ...string) (status int, shown string) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Close()
+	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(screen) // ends with EIO once the terminal is closed
+		seen <- string(text)
+	}()
+	var stderr strings.Builder
+	status = command.Run(t.Context(), args, command.Streams{
+		Out: terminal, Err: &stderr, Env: func(name string) string { return env[name] },
+	})
+	if err := terminal.Close(); err != nil || stderr.String() != "" {
+		t.Errorf("got %v, %q", err, stderr.String())
+	}
+	return status, <-seen
+}
+
+const erase = "\r\x1b[K"
+
+// plain is what stays on a terminal: lines without what was taken back and without marks.
+func plain(shown string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.ReplaceAll(shown, "\r\n", "\n"), "\n") {
+		if at := strings.LastIndex(line, erase); at >= 0 {
+			line = line[at+len(erase):]
+		}
+		b.WriteString(strings.NewReplacer("\x1b[1m", "", "\x1b[31m", "", "\x1b[0m", "").Replace(line) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// withoutRun blanks the run's id, and the facts, whose order may differ between calls of one message.
+func withoutRun(text string) string {
+	head, rest, _ := strings.Cut(text, ", run demo-")
+	_, rest, _ = strings.Cut(rest, "\n")
+	head += "\n" + rest
+	head, rest, _ = strings.Cut(head, "from its records alone\n")
+	_, rest, _ = strings.Cut(rest, "\nChecked\n")
+	return head + rest
+}
+
+func TestTerminalShowsWhatIsGoingOn(t *testing.T) {
+	t.Parallel()
+	status, shown := onTerminal(t, nil, "demo")
+	if status != command.ExitDone || !strings.Contains(shown, "1 of 11: sql_db_list_tables"+erase) || !strings.Contains(shown, "\x1b[1m") {
+		t.Errorf("got %d, %q", status, shown)
+	}
+	_, piped, _ := run(t, "demo")
+	if got, want := withoutRun(plain(shown)), withoutRun(piped); got != want {
+		t.Errorf("what stays on a terminal: got\n%s\nwant what a pipe gets\n%s", got, want)
+	}
+}
+
+func TestTerminalWithoutColour(t *testing.T) {
+	t.Parallel()
+	if status, shown := onTerminal(t, map[string]string{"NO_COLOR": "1"}, "demo"); status != command.ExitDone ||
+		strings.Contains(shown, "m\x1b") || strings.Contains(shown, "\x1b[1m") || !strings.Contains(shown, erase) {
+		t.Errorf("NO_COLOR: got %d, %q", status, shown)
+	}
+	if status, shown := onTerminal(t, map[string]string{"NO_COLOR": ""}, "demo"); status != command.ExitDone || !strings.Contains(shown, "\x1b[1m") {
+		t.Errorf("an empty NO_COLOR is none: got %d, %q", status, shown)
+	}
+}
+
+func TestTerminalThatCannotRewriteALine(t *testing.T) {
+	t.Parallel()
+	if status, shown := onTerminal(t, map[string]string{"TERM": "dumb"}, "demo"); status != command.ExitDone || strings.Contains(shown, "\x1b") {
+		t.Errorf("got %d, %q", status, shown)
+	}
+}
+
+func TestTerminalGetsOneJSONDocument(t *testing.T) {
+	t.Parallel()
+	status, shown := onTerminal(t, nil, "demo", "-o", "json")
+	if status != command.ExitDone || !strings.HasPrefix(shown, "{\r\n") || !strings.HasSuffix(shown, "}\r\n") || strings.Contains(shown, "\x1b") {
+		t.Errorf("got %d, %q", status, shown)
+	}
+}
