@@ -2,6 +2,8 @@ package fakes
 
 import (
 	"context"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/toolharness/harness/canonical"
@@ -43,7 +45,7 @@ func (s *Store) Admit(ctx context.Context, a canonical.Admission) (canonical.Adm
 	if err := r.usable("admit", a.Call); err != nil {
 		return canonical.Admitted{}, err
 	}
-	if rec := r.records[a.Call]; rec != nil && rec.claim == a.Claim {
+	if rec := r.record(a.Call); rec != nil && rec.claim == a.Claim {
 		return r.admitted(rec, now, true), nil
 	}
 	if err := r.mayAdmit(a, now); err != nil {
@@ -60,7 +62,7 @@ func (r *run) usable(op string, call canonical.CallName) error {
 	if r.foreign[call] {
 		return refuse(op, call, canonical.ErrForeign)
 	}
-	if rec := r.records[call]; rec != nil && rec.head.Version > canonical.SchemaVersion {
+	if rec := r.record(call); rec != nil && rec.head.Version > canonical.SchemaVersion {
 		return refuse(op, call, canonical.ErrNewerVersion)
 	}
 	return nil
@@ -72,7 +74,7 @@ func (r *run) mayAdmit(a canonical.Admission, now time.Time) error {
 	l := &r.ledger
 	if _, seen := l.seen[a.Call]; seen {
 		no := refuse("admit", a.Call, canonical.ErrDuplicate)
-		if rec := r.records[a.Call]; rec != nil {
+		if rec := r.record(a.Call); rec != nil {
 			no.First = rec.head.State
 		}
 		return no
@@ -141,12 +143,19 @@ func (r *run) admit(a canonical.Admission, now time.Time) *record {
 		Created: now, Due: due, Expires: expires, Strength: Strength,
 	}}
 	r.records[a.Call] = rec
-	r.order = append(r.order, canonical.Numbered{Seq: l.lastSeq, Call: a.Call})
+	r.number(canonical.Numbered{Seq: l.lastSeq, Call: a.Call})
 	r.open[a.Call] = due
 	if !a.Effect.Read() {
 		r.effects[a.Call] = due
 	}
 	return rec
+}
+
+// number keeps the order sorted also where a ledger was put back to an older
+// sequence and counts on from there.
+func (r *run) number(n canonical.Numbered) {
+	at := sort.Search(len(r.order), func(i int) bool { return r.order[i].Seq > n.Seq })
+	r.order = slices.Insert(r.order, at, n)
 }
 
 func (r *run) admitted(rec *record, now time.Time, own bool) canonical.Admitted {

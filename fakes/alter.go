@@ -73,10 +73,10 @@ func (s *Store) change(id canonical.Identity, do func(*record)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id.RunKey, s.now())
-	if r == nil || r.records[id.Call] == nil {
+	if r == nil || r.record(id.Call) == nil {
 		return false
 	}
-	do(r.records[id.Call])
+	do(r.record(id.Call))
 	return true
 }
 

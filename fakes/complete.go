@@ -81,7 +81,7 @@ func (s *Store) claimed(op string, key canonical.RunKey, call canonical.CallName
 	if err := r.usable(op, call); err != nil {
 		return nil, nil, err
 	}
-	rec := r.records[call]
+	rec := r.record(call)
 	if rec == nil {
 		return nil, nil, refuse(op, call, canonical.ErrMissing)
 	}

@@ -46,3 +46,9 @@ func TestWalk(t *testing.T) {
 	storetest.Walk(t, storetest.WalkOptions{Seed: 1, Ops: 20_000},
 		storetest.NamedHarness{Name: "fake", Open: func(testing.TB) storetest.Harness { return newHarness() }})
 }
+
+func BenchmarkStore(b *testing.B) {
+	b.Run("fake", func(b *testing.B) {
+		storetest.Bench(b, func(testing.TB) storetest.Harness { return newHarness() })
+	})
+}

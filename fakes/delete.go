@@ -28,7 +28,7 @@ func (s *Store) Delete(ctx context.Context, key canonical.RunKey, call canonical
 	if err := r.usable("delete", call); err != nil {
 		return err
 	}
-	rec := r.records[call]
+	rec := r.record(call)
 	if rec == nil {
 		return nil
 	}

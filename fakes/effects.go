@@ -43,7 +43,7 @@ func (s *Store) Sweep(ctx context.Context, m canonical.Sweeping) ([]canonical.Sw
 		if len(swept) == m.Max || !now.After(call.Due.Add(m.Grace)) {
 			break
 		}
-		rec := r.records[call.Call]
+		rec := r.record(call.Call)
 		verdict := abandoned(rec)
 		rec.swept = true
 		r.ended(rec, verdict, canonical.StageSweep, now)
@@ -104,7 +104,7 @@ func (s *Store) Resolve(ctx context.Context, m canonical.Resolution) error {
 	if err := r.usable("resolve", m.Call); err != nil {
 		return err
 	}
-	rec := r.records[m.Call]
+	rec := r.record(m.Call)
 	switch {
 	case rec == nil:
 		return refuse("resolve", m.Call, canonical.ErrMissing)
@@ -156,7 +156,7 @@ func (s *Store) living(ctx context.Context, op string, key canonical.RunKey) (r 
 // no longer open; nobody can end it.
 func (r *run) openCalls() []canonical.OpenCall {
 	calls := byDue(r.open)
-	return slices.DeleteFunc(calls, func(c canonical.OpenCall) bool { return r.records[c.Call] == nil })
+	return slices.DeleteFunc(calls, func(c canonical.OpenCall) bool { return r.record(c.Call) == nil })
 }
 
 // byDue sorts by due time, equal ones by name, so that every answer is in one

@@ -41,7 +41,7 @@ func (s *Store) Fingerprint(key canonical.RunKey) string {
 		text += fmt.Sprintf("\n%s %v", e.Name, e.Expires)
 	}
 	for _, n := range r.order {
-		if rec := r.records[n.Call]; rec != nil {
+		if rec := r.record(n.Call); rec != nil {
 			text += "\n" + rec.content()
 		}
 		if set := r.settled[n.Call]; set != nil {
@@ -62,8 +62,10 @@ func (r *run) entries() []Entry {
 			entries = append(entries, Entry{set.name, end})
 		}
 	}
-	for call, rec := range r.records {
-		entries = append(entries, Entry{"call:" + call.String(), rec.head.Expires})
+	for call := range r.records {
+		if rec := r.record(call); rec != nil {
+			entries = append(entries, Entry{"call:" + call.String(), rec.head.Expires})
+		}
 	}
 	for call := range r.settled {
 		entries = append(entries, Entry{"settled:" + call.String(), end})

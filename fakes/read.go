@@ -2,6 +2,8 @@ package fakes
 
 import (
 	"context"
+	"slices"
+	"sort"
 
 	"github.com/toolharness/harness/canonical"
 )
@@ -30,7 +32,7 @@ func (s *Store) Heads(ctx context.Context, key canonical.RunKey, calls []canonic
 		if err := r.usable("heads", call); err != nil {
 			return nil, err
 		}
-		if rec := r.records[call]; rec != nil {
+		if rec := r.record(call); rec != nil {
 			heads[i] = rec.copyHead()
 		}
 	}
@@ -88,7 +90,7 @@ func (s *Store) stored(ctx context.Context, op string, key canonical.RunKey, cal
 		leave()
 		return nil, nil, err
 	}
-	rec := r.records[call]
+	rec := r.record(call)
 	if rec == nil {
 		leave()
 		return nil, nil, refuse(op, call, canonical.ErrMissing)
@@ -119,13 +121,9 @@ func (s *Store) Order(ctx context.Context, key canonical.RunKey, after int64, ma
 		return nil, err
 	}
 	defer leave()
-	var page []canonical.Numbered
-	for _, entry := range r.order {
-		if entry.Seq > after && len(page) < max {
-			page = append(page, entry)
-		}
-	}
-	return page, nil
+	first := sort.Search(len(r.order), func(i int) bool { return r.order[i].Seq > after })
+	rest := r.order[first:]
+	return slices.Clone(rest[:min(len(rest), max)]), nil
 }
 
 // SettlementOf implements [canonical.Reader].

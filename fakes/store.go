@@ -12,7 +12,7 @@ import (
 // Store is a [canonical.Store] in memory. It keeps every clause of the contract
 // and is safe for concurrent use: one mutex makes each method one step. Time is
 // the clock's, in whole milliseconds as on a server; what has expired is
-// forgotten when its run is touched next.
+// forgotten when it is touched next.
 //
 // A store must be made by [NewStore].
 type Store struct {
@@ -37,6 +37,7 @@ const Strength = evidence.StrengthMemory
 // run is everything that is kept of one run. The ledger is a value of its own,
 // so that a test can put an older one back (see [Store.SnapshotLedger]).
 type run struct {
+	now     time.Time // of the message at work
 	ledger  ledger
 	records map[canonical.CallName]*record
 	order   []canonical.Numbered
@@ -59,8 +60,7 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	return s.mu.Unlock, nil
 }
 
-// find returns a living run without its expired records, or nil. What is
-// expired is removed here and nowhere else.
+// find returns a living run, or nil. One whose life is over is removed.
 func (s *Store) find(key canonical.RunKey, now time.Time) *run {
 	r := s.runs[key]
 	if r == nil {
@@ -70,12 +70,18 @@ func (s *Store) find(key canonical.RunKey, now time.Time) *run {
 		delete(s.runs, key)
 		return nil
 	}
-	for name, rec := range r.records {
-		if !now.Before(rec.head.Expires) {
-			delete(r.records, name)
-		}
-	}
+	r.now = now
 	return r
+}
+
+// record returns a living record, or nil. One whose life is over is removed.
+func (r *run) record(name canonical.CallName) *record {
+	rec := r.records[name]
+	if rec != nil && !r.now.Before(rec.head.Expires) {
+		delete(r.records, name)
+		return nil
+	}
+	return rec
 }
 
 // refuse is a store's "no".
