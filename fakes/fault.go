@@ -30,6 +30,7 @@ type FaultError struct {
 	Cause  error // the context's, where its end was the end of waiting
 }
 
+// Error names the call and has the marker.
 func (e *FaultError) Error() string {
 	what := "not sent"
 	if e.Sent {
