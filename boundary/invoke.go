@@ -18,6 +18,7 @@ type call struct {
 	action Action
 	schema *schemaCheck // of the tool; nil if it has none
 	ask    bool         // ask the authorizer, unless the envelope is authorized
+	place  *place       // in the order of its message; nil outside of one
 
 	identity     canonical.Identity
 	named        bool // the call name is well formed and may be shown
@@ -43,6 +44,7 @@ func (b *ToolBoundary) Invoke(ctx context.Context, run *Run, env Envelope, actio
 }
 
 func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
+	defer c.place.pass(false) // whatever happens to this call, the next one goes on
 	if c.run == nil || c.run.boundary != b {
 		c.run = &Run{boundary: b}
 		return c.refuse(ctx, &refusal{lifecycle.RunInactive, "find the run", errNoRun})
@@ -52,11 +54,14 @@ func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
 	if r := c.preflight(ctx); r != nil {
 		return c.refuse(ctx, r)
 	}
+	c.place.wait()
 	if !b.enterRunning(c) {
 		return c.refuse(ctx, &refusal{lifecycle.RunInactive, "check the run", errShutDown})
 	}
 	defer b.leaveRunning(c)
-	if r := c.admit(ctx); r != nil {
+	r := c.admit(ctx)
+	c.place.pass(c.lost && r != nil)
+	if r != nil {
 		return c.refuse(ctx, r)
 	}
 	return c.goOn(ctx)

@@ -153,11 +153,13 @@ func (s *Toolset) Definitions() []Definition {
 const parallelReads = 8
 
 // Dispatch takes the calls of one model message through the boundary and answers
-// one result for each, in the order asked, whatever fails. Reads run beside each
-// other; any other call waits for those before it and runs alone.
+// one result for each, in the order asked, whatever fails. They are admitted in
+// that order, too. Reads run beside each other; any other call waits for those
+// before it and runs alone.
 func (s *Toolset) Dispatch(ctx context.Context, run *Run, calls ...Call) []Result {
 	results := make([]Result, len(calls))
 	slots := make(chan struct{}, parallelReads)
+	order := newPlaces()
 	var wave sync.WaitGroup
 	for i, asked := range calls {
 		c := s.call(run, asked)
@@ -167,6 +169,7 @@ func (s *Toolset) Dispatch(ctx context.Context, run *Run, calls ...Call) []Resul
 			continue
 		}
 		slots <- struct{}{}
+		c.place = order.next()
 		wave.Add(1)
 		go func() {
 			defer func() { <-slots; wave.Done() }()
