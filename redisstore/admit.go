@@ -15,7 +15,7 @@ func (s *Store) Admit(ctx context.Context, a canonical.Admission) (canonical.Adm
 	}
 	meta, err := encodeBirth(a)
 	if err != nil {
-		return canonical.Admitted{}, trouble("admit", err)
+		return canonical.Admitted{}, trouble(ctx, "admit", err)
 	}
 	k := s.keys(a.Run)
 	r, err := s.run(ctx, s.lua.admit, message{
@@ -27,7 +27,7 @@ func (s *Store) Admit(ctx context.Context, a canonical.Admission) (canonical.Adm
 		},
 	})
 	if err != nil {
-		return canonical.Admitted{}, trouble("admit", err)
+		return canonical.Admitted{}, trouble(ctx, "admit", err)
 	}
 	if r.word != "created" && r.word != "own" {
 		return canonical.Admitted{}, notAdmitted(a.Call, r)

@@ -18,7 +18,7 @@ func (s *Store) Delete(ctx context.Context, run canonical.RunKey, call canonical
 		args: []any{version(), call.String()},
 	})
 	if err != nil {
-		return trouble("delete", err)
+		return trouble(ctx, "delete", err)
 	}
 	switch r.word {
 	case "deleted", "missing":

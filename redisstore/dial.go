@@ -44,7 +44,7 @@ func Dial(ctx context.Context, address string, o *Options) (*Store, error) {
 	s.owned = true
 	if err := client.Ping(ctx).Err(); err != nil {
 		_ = client.Close() // the first error is the one that says what is wrong
-		return nil, trouble("dial", err)
+		return nil, trouble(ctx, "dial", err)
 	}
 	return s, nil
 }

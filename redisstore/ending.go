@@ -16,7 +16,7 @@ func (s *Store) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, 
 	raw := cutRaw(m.Claim, m.Raw)
 	meta, err := encodeDescriptor(raw.desc)
 	if err != nil {
-		return canonical.Ended{}, trouble("save", err)
+		return canonical.Ended{}, trouble(ctx, "save", err)
 	}
 	var p parcel
 	p.add(raw)
@@ -30,7 +30,7 @@ func (s *Store) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, 
 		},
 	})
 	if err != nil {
-		return canonical.Ended{}, trouble("save", err)
+		return canonical.Ended{}, trouble(ctx, "save", err)
 	}
 	return ended("save", m.Call, r)
 }
@@ -54,11 +54,11 @@ func (s *Store) complete(ctx context.Context, op string, e canonical.Ending) (re
 	}
 	d, err := s.completion(e)
 	if err != nil {
-		return reply{}, trouble(op, err)
+		return reply{}, trouble(ctx, op, err)
 	}
 	r, err := s.deliver(ctx, d)
 	if err != nil {
-		return reply{}, trouble(op, err)
+		return reply{}, trouble(ctx, op, err)
 	}
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -91,7 +92,18 @@ func answered(err error) bool {
 	return errors.As(err, &server)
 }
 
-func trouble(op string, err error) error { return &Error{Op: op, cause: err} }
+// trouble wraps what went wrong on the way. A deadline of the context reaches a
+// socket as a timeout of its own; the caller shall find the context's error.
+func trouble(ctx context.Context, op string, err error) error {
+	over := ctx.Err()
+	if end, limited := ctx.Deadline(); over == nil && limited && !time.Now().Before(end) {
+		over = context.DeadlineExceeded
+	}
+	if over != nil && !errors.Is(err, over) {
+		err = errors.Join(over, err)
+	}
+	return &Error{Op: op, cause: err}
+}
 
 // refused is a store's "no".
 func refused(op string, call canonical.CallName, sentinel error) *canonical.RefusedError {
@@ -117,6 +129,6 @@ func common(op string, call canonical.CallName, r reply) error {
 	case "conflict":
 		return standing(op, call, canonical.ErrConflict, r.fields[0])
 	default:
-		return trouble(op, &ReplyError{Script: op, Reason: "word out of place"})
+		return &Error{Op: op, cause: &ReplyError{Script: op, Reason: "word out of place"}}
 	}
 }

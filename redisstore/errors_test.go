@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -51,7 +52,7 @@ func TestError_says_the_kind_and_nothing_from_below(t *testing.T) {
 		{&ReplyError{Script: "admit", Reason: "unknown word"}, "redisstore: reply of script admit: unknown word"},
 		{errIncomplete, "fields were lost on the way, more than once"},
 	} {
-		err := trouble("admit", c.cause)
+		err := trouble(context.Background(), "admit", c.cause)
 		if got, want := err.Error(), "redisstore: admit: "+c.want; got != want {
 			t.Errorf("%v: %q, want %q", c.cause, got, want)
 		}
@@ -66,6 +67,20 @@ func TestError_says_the_kind_and_nothing_from_below(t *testing.T) {
 			if strings.Contains(text, "SECRET") {
 				t.Errorf("%T prints as %s", c.cause, text)
 			}
+		}
+	}
+}
+
+func TestError_of_a_context_that_is_over(t *testing.T) {
+	t.Parallel()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	late, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
+	defer cancel()
+	timeout := &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	for ctx, want := range map[context.Context]error{cancelled: context.Canceled, late: context.DeadlineExceeded} {
+		if err := trouble(ctx, "admit", timeout); !errors.Is(err, want) || !errors.Is(err, timeout) {
+			t.Errorf("%v, want %v and its cause in it", err, want)
 		}
 	}
 }

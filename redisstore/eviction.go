@@ -32,7 +32,7 @@ func (s *Store) refuseEviction(ctx context.Context) error {
 	if known.seen.IsZero() || time.Since(known.seen) > policyInterval {
 		infos, err := s.infos(ctx, "memory")
 		if err != nil {
-			return trouble("open", err)
+			return trouble(ctx, "open", err)
 		}
 		known = policy{name: worstPolicy(infos), seen: time.Now()}
 		s.mu.Lock()

@@ -66,11 +66,11 @@ func (s *Store) Health(ctx context.Context) (Report, error) {
 	var r Report
 	servers, err := s.infos(ctx, "server")
 	if err != nil {
-		return Report{}, trouble("health", err)
+		return Report{}, trouble(ctx, "health", err)
 	}
 	memory, err := s.infos(ctx, "memory")
 	if err != nil {
-		return Report{}, trouble("health", err)
+		return Report{}, trouble(ctx, "health", err)
 	}
 	r.Masters = len(servers)
 	_, r.Cluster = s.client.(*redis.ClusterClient)
@@ -78,7 +78,7 @@ func (s *Store) Health(ctx context.Context) (Report, error) {
 	r.eviction(memory, s.accept)
 	r.memory(memory)
 	if err := s.scripts(ctx, &r); err != nil {
-		return Report{}, trouble("health", err)
+		return Report{}, trouble(ctx, "health", err)
 	}
 	r.client(s.client)
 	return r, nil

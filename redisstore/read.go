@@ -37,14 +37,14 @@ func (s *Store) Heads(ctx context.Context, run canonical.RunKey, calls []canonic
 func (s *Store) heads(ctx context.Context, run canonical.RunKey, calls []canonical.CallName) ([]canonical.Head, error) {
 	records, faults, err := s.records(ctx, run, calls)
 	if err != nil {
-		return nil, trouble("heads", err)
+		return nil, trouble(ctx, "heads", err)
 	}
 	var wanted []fetch
 	for i := range records {
 		wanted = append(wanted, records[i].small(s.keys(run).record(calls[i]), &records[i].head, &faults[i])...)
 	}
 	if err := s.fetch(ctx, wanted); err != nil {
-		return nil, trouble("heads", err)
+		return nil, trouble(ctx, "heads", err)
 	}
 	heads := make([]canonical.Head, len(calls))
 	for i := range heads {
@@ -113,7 +113,7 @@ func (s *Store) whole(ctx context.Context, op string, run canonical.RunKey, call
 	}
 	records, faults, err := s.records(ctx, run, []canonical.CallName{call})
 	if err != nil {
-		return canonical.Record{}, trouble(op, err)
+		return canonical.Record{}, trouble(ctx, op, err)
 	}
 	rec, fault := &records[0], faults[0]
 	if fault == nil && !rec.exists() {
@@ -123,7 +123,7 @@ func (s *Store) whole(ctx context.Context, op string, run canonical.RunKey, call
 	if fault == nil {
 		out.Head = rec.head
 		if err := s.fetch(ctx, rec.bodies(s.keys(run).record(call), &out, &fault, all)); err != nil {
-			return canonical.Record{}, trouble(op, err)
+			return canonical.Record{}, trouble(ctx, op, err)
 		}
 	}
 	if fault != nil {

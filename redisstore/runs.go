@@ -25,7 +25,7 @@ func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.Run
 	}
 	meta, err := encodeParameters(o)
 	if err != nil {
-		return canonical.RunState{}, trouble("open", err)
+		return canonical.RunState{}, trouble(ctx, "open", err)
 	}
 	r, err := s.run(ctx, s.lua.open, message{keys: []string{s.keys(o.Run).ledger()}, args: []any{
 		version(), o.Token.Digest(), canonical.Body(meta).SHA256(),
@@ -33,7 +33,7 @@ func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.Run
 		o.Budget.Calls, o.Budget.PerTool, o.Budget.Bytes, meta,
 	}})
 	if err != nil {
-		return canonical.RunState{}, trouble("open", err)
+		return canonical.RunState{}, trouble(ctx, "open", err)
 	}
 	switch r.word {
 	case "opened", "stored":
@@ -105,7 +105,7 @@ func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.Cl
 		args: []any{version(), c.Token.Digest()},
 	})
 	if err != nil {
-		return canonical.ClosedRun{}, trouble("close", err)
+		return canonical.ClosedRun{}, trouble(ctx, "close", err)
 	}
 	switch r.word {
 	case "closed":
@@ -124,7 +124,7 @@ func (s *Store) closed(ctx context.Context, k runKeys, r reply) (canonical.Close
 	last, count := n.int(r.fields[0]), n.int(r.fields[1])
 	members := r.fields[2:]
 	if n.bad || count < 0 || count > int64(len(members)) {
-		return canonical.ClosedRun{}, trouble("close", &ReplyError{Script: "close", Reason: "counts do not fit"})
+		return canonical.ClosedRun{}, trouble(ctx, "close", &ReplyError{Script: "close", Reason: "counts do not fit"})
 	}
 	names, err := parseNames(members)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Store) closed(ctx context.Context, k runKeys, r reply) (canonical.Close
 	}
 	open, err := s.living(ctx, k, names[:count])
 	if err != nil {
-		return canonical.ClosedRun{}, trouble("close", err)
+		return canonical.ClosedRun{}, trouble(ctx, "close", err)
 	}
 	return canonical.ClosedRun{LastSeq: last, Open: open, Unresolved: names[count:]}, nil
 }
@@ -195,7 +195,7 @@ func viewLedger(ctx context.Context, p redis.Pipeliner, key string) ledgerView {
 func (v *ledgerView) read(ctx context.Context, s *Store, op string, err error) (time.Time, error) {
 	none := canonical.CallName{}
 	if err != nil && !answered(err) {
-		return time.Time{}, trouble(op, err)
+		return time.Time{}, trouble(ctx, op, err)
 	}
 	if err := v.fields.Err(); err != nil {
 		return time.Time{}, s.explain(ctx, op, none, v.key, err)
@@ -205,7 +205,7 @@ func (v *ledgerView) read(ctx context.Context, s *Store, op string, err error) (
 		return time.Time{}, refused(op, none, canonical.ErrRunMissing)
 	}
 	if err := v.left.Err(); err != nil {
-		return time.Time{}, trouble(op, err)
+		return time.Time{}, trouble(ctx, op, err)
 	}
 	var n numbers
 	if written := n.int(v.values["v"]); v.values["v"] != "" && (n.bad || written > canonical.SchemaVersion) {
@@ -222,11 +222,11 @@ func (v *ledgerView) read(ctx context.Context, s *Store, op string, err error) (
 // and not by the words of the error.
 func (s *Store) explain(ctx context.Context, op string, call canonical.CallName, key string, err error) error {
 	if !answered(err) {
-		return trouble(op, err)
+		return trouble(ctx, op, err)
 	}
 	kind, asked := s.client.Type(ctx, key).Result()
 	if asked == nil && kind != "hash" && kind != "none" {
 		return refused(op, call, canonical.ErrForeign)
 	}
-	return trouble(op, err)
+	return trouble(ctx, op, err)
 }

@@ -44,10 +44,10 @@ func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended
 	}
 	d, err := s.lateDelivery(e, raw, r.fields[1])
 	if err != nil {
-		return canonical.Ended{}, trouble("settle", err)
+		return canonical.Ended{}, trouble(ctx, "settle", err)
 	}
 	if r, err = s.deliver(ctx, d); err != nil {
-		return canonical.Ended{}, trouble("settle", err)
+		return canonical.Ended{}, trouble(ctx, "settle", err)
 	}
 	return ended("settle", e.Call, r)
 }
@@ -105,7 +105,7 @@ func (s *Store) Resolve(ctx context.Context, m canonical.Resolution) error {
 		args: []any{version(), m.Call.String(), string(m.Verdict), m.Evidence},
 	})
 	if err != nil {
-		return trouble("resolve", err)
+		return trouble(ctx, "resolve", err)
 	}
 	switch r.word {
 	case "resolved", "repeat":
@@ -134,7 +134,7 @@ func (s *Store) SettlementOf(ctx context.Context, run canonical.RunKey, call can
 		return nil
 	})
 	if err != nil && !answered(err) {
-		return canonical.Settlement{}, trouble("settlement", err)
+		return canonical.Settlement{}, trouble(ctx, "settlement", err)
 	}
 	if err := settled.Err(); err != nil {
 		return canonical.Settlement{}, s.explain(ctx, "settlement", call, k.settled(call), err)
@@ -210,7 +210,7 @@ func (s *Store) readLate(ctx context.Context, out *canonical.Settlement, l *late
 		}
 	}
 	if err := s.fetch(ctx, list); err != nil {
-		return trouble("settlement", err)
+		return trouble(ctx, "settlement", err)
 	}
 	if fault != nil {
 		return refused("settlement", id.Call, fault)

@@ -74,7 +74,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	if err := s.client.Close(); err != nil {
-		return trouble("close", err)
+		return &Error{Op: "close", cause: err}
 	}
 	return nil
 }

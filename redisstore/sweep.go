@@ -37,7 +37,7 @@ func (s *Store) Outstanding(ctx context.Context, run canonical.RunKey) (canonica
 		return canonical.Outstanding{}, err
 	}
 	if out.Open, err = s.stillOpen(ctx, k, out.Open); err != nil {
-		return canonical.Outstanding{}, trouble("outstanding", err)
+		return canonical.Outstanding{}, trouble(ctx, "outstanding", err)
 	}
 	return out, nil
 }
@@ -119,7 +119,7 @@ func (s *Store) sweep(ctx context.Context, k runKeys, grace time.Duration, calls
 	}
 	meta, err := sweptEnd()
 	if err != nil {
-		return nil, trouble("sweep", err)
+		return nil, trouble(ctx, "sweep", err)
 	}
 	messages := make([]message, len(calls))
 	for i, call := range calls {
@@ -130,7 +130,7 @@ func (s *Store) sweep(ctx context.Context, k runKeys, grace time.Duration, calls
 	}
 	replies, err := s.runAll(ctx, s.lua.sweep, messages)
 	if err != nil {
-		return nil, trouble("sweep", err)
+		return nil, trouble(ctx, "sweep", err)
 	}
 	var swept []canonical.Swept
 	for i, r := range replies {
@@ -184,11 +184,11 @@ func (s *Store) runAll(ctx context.Context, sc *script, messages []message) ([]r
 // explainSet is explain for a sorted set.
 func (s *Store) explainSet(ctx context.Context, op, key string, err error) error {
 	if !answered(err) {
-		return trouble(op, err)
+		return trouble(ctx, op, err)
 	}
 	kind, asked := s.client.Type(ctx, key).Result()
 	if asked == nil && kind != "zset" && kind != "none" {
 		return refused(op, canonical.CallName{}, canonical.ErrForeign)
 	}
-	return trouble(op, err)
+	return trouble(ctx, op, err)
 }
