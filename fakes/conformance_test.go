@@ -34,7 +34,7 @@ func newHarness() storetest.Harness {
 	}
 }
 
-func TestConformance(t *testing.T) {
+func TestT64_conformance(t *testing.T) {
 	t.Parallel()
 	t.Run("fake", func(t *testing.T) {
 		storetest.Run(t, func(testing.TB) storetest.Harness { return newHarness() })

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/toolharness/harness/canonical"
@@ -10,7 +12,7 @@ import (
 
 func admitSubtests() []subtest {
 	return []subtest{
-		{"K10_T02_admission_stores_everything", 0, admissionStoresEverything},
+		{"K10_admission_stores_everything", 0, admissionStoresEverything},
 		{"K10_sequence_budget_and_reserve", 0, admissionTakesOnce},
 		{"K11_P01_reply_to_admit_lost", 0, ownClaim},
 		{"K11_P04_after_close_or_deadline", 0, ownClaimLater},
@@ -21,6 +23,7 @@ func admitSubtests() []subtest {
 		{"K14_guard_outlives_an_expired_record", 0, guardAfterExpiry},
 		{"K15_P07_two_turns_one_id", 0, twoTurns},
 		{"K15_P08_T10_names_that_nearly_meet", 0, namesApart},
+		{"K15_T05_ids_as_providers_send_them", 0, providersIDs},
 		{"K15_T25_one_id_in_two_runs", 0, twoRuns},
 		{"K18_P05_after_not_after", 0, tooLate},
 		{"K19_T17_deadline_exactly_now", 0, deadlineNow},
@@ -243,6 +246,27 @@ func namesApart(p *probe) {
 	if !errors.As(err, &bad) || bad.Field != "turn" {
 		p.Errorf("Admit with a colon in the turn = %v, want a NameError of the turn", err)
 	}
+}
+
+// providersIDs are shapes that were seen in the wild.
+func providersIDs(p *probe) {
+	p.open(budget(canonical.Unlimited, canonical.Unlimited, canonical.Unlimited))
+	ids := []canonical.ToolCallID{
+		"call_abc", "toolu_01A", "functions.read_file:3", "call_x|fc_y", "exec:80", "ollama_0", "0", "~", "a=b@c",
+		"550e8400-e29b-41d4-a716-446655440000", canonical.ToolCallID(strings.Repeat("call_aZ09|fc_+/=~", 31))[:canonical.MaxToolCallID-1] + "=",
+	}
+	var want []canonical.Numbered
+	for i, id := range ids {
+		c := p.admit(id, claimed(canonical.Claim(fmt.Sprintf("claim-%d", i))))
+		p.complete(c.ready())
+		if got := p.record(named(id)).Identity.Call.ID; got != id {
+			p.Errorf("id %q came back as %q", id, got)
+		}
+		want = append(want, canonical.Numbered{Seq: int64(i + 1), Call: named(id)})
+	}
+	order, err := p.s.Order(p.ctx, runKey(), 0, 100)
+	p.must("Order", err)
+	p.same("order", order, want)
 }
 
 func twoRuns(p *probe) {

@@ -12,11 +12,11 @@ import (
 
 func byteSubtests() []subtest {
 	return []subtest{
-		{"K24_T40_arguments_are_not_kept", 0, argumentsNotKept},
+		{"K24_arguments_are_not_kept", 0, argumentsNotKept},
 		{"K24_results_are_not_shared", 0, resultsNotShared},
 		{"K36_bodies_of_any_bytes", 0, anyBytes},
 		{"K36_bodies_of_any_size", 0, anySize},
-		{"K36_T45_a_result_too_large_to_keep", 0, tooLargeToKeep},
+		{"K36_a_result_too_large_to_keep", 0, tooLargeToKeep},
 		{"K36_P12_a_piece_is_lost_on_its_way", needsDropPiece, lostPiece},
 	}
 }

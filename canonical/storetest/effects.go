@@ -13,7 +13,7 @@ func effectSubtests() []subtest {
 	return []subtest{
 		{"K50_only_what_is_past_due_and_grace", 0, sweepOnlyOverdue},
 		{"K50_at_most_max_earliest_first", 0, sweepInOrder},
-		{"K51_P13_P23_P24_verdicts_of_a_sweep", 0, sweepVerdicts},
+		{"K51_P23_P24_verdicts_of_a_sweep", 0, sweepVerdicts},
 		{"K51_P24_a_saved_write_raises_no_barrier", 0, sweepSaved},
 		{"K52_owner_first_or_sweep_first", 0, ownerAndSweep},
 		{"K56_outstanding_lists_and_changes_nothing", 0, outstandingLists},

@@ -14,7 +14,7 @@ func expirySubtests() []subtest {
 		{"K07_P28_sets_emptied_and_filled_again", needsKeys, emptiedAndFilled},
 		{"K07_what_readers_are_told_never_moves", 0, toldLife},
 		{"K40_T41_save_and_complete_move_no_expiry", 0, endingMovesNoExpiry},
-		{"K40_P10_large_bodies_move_no_expiry", needsKeys, largeBodiesMoveNoExpiry},
+		{"K40_large_bodies_move_no_expiry", needsKeys, largeBodiesMoveNoExpiry},
 		{"K71_nothing_is_left", needsKeys, nothingLeft},
 		{"K71_a_run_that_is_over_is_gone", 0, runIsGone},
 		{"K71_records_go_before_their_run", 0, recordsGoFirst},

@@ -10,8 +10,8 @@ func orderSubtests() []subtest {
 	return []subtest{
 		{"K16_which_refusal_is_told", 0, whichRefusal},
 		{"K16_our_own_claim_and_duplicates_come_first", 0, ownAndDuplicateFirst},
-		{"K17_refusals_leave_no_trace", 0, noTrace},
-		{"K17_T03_no_run_no_trace", 0, noTraceWithoutRun},
+		{"K17_T15_refusals_leave_no_trace", 0, noTrace},
+		{"K17_no_run_no_trace", 0, noTraceWithoutRun},
 	}
 }
 

@@ -153,6 +153,7 @@ func closeAnswers(p *probe) {
 	}
 	p.sameNames("open", closed.Open, soon.Call, read.Call, late.Call)
 	p.sameNames("unresolved", closed.Unresolved, lost.Call, soon.Call, late.Call)
+	p.refused("Admit after close", p.blocked("after"), canonical.ErrRunClosed)
 	p.complete(read.ready())
 	if got := p.head(read.Call); got.State != lifecycle.Ready {
 		p.Errorf("a call in flight ended as %s, want READY", got.State)

@@ -48,7 +48,7 @@ func Walk(t *testing.T, o WalkOptions, stores ...NamedHarness) {
 	}
 	for _, x := range j.worlds {
 		t.Run(x.name, func(t *testing.T) {
-			t.Run("P27_same_answers_and_lawful_lives", func(t *testing.T) {
+			t.Run("T64_P27_same_answers_and_lawful_lives", func(t *testing.T) {
 				if x.wrong != "" {
 					t.Errorf("seed %d, message %d: %s\n%s", o.Seed, len(j.trail), x.wrong, shorten(t, j.trail, storeNamed(stores, x.name)))
 				}
