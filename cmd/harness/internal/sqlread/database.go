@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
@@ -53,11 +54,16 @@ func open(uri string, limits Limits) (*Database, error) {
 	}
 	pool.SetMaxOpenConns(maxConnections)
 	db := &Database{pool: pool, limits: limits, readable: map[string]bool{}, release: func() {}}
+	// The time limit is for statements of a model; starting the engine for the first time may take longer.
+	db.limits.Timeout = max(limits.Timeout, openTimeout)
 	if err := db.loadReadable(); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlread: open: %w", err), pool.Close())
 	}
+	db.limits.Timeout = limits.Timeout
 	return db, nil
 }
+
+const openTimeout = 30 * time.Second
 
 // maxConnections is how many statements run at one time; more wait within their time limit. Each has its own engine
 // with a page cache of 2 MB.
@@ -176,9 +182,6 @@ func (d *Database) transact(ctx context.Context, statement string, body func(con
 	}
 	if err == nil {
 		err = body(ctx, tx)
-	}
-	if isInterruption(err) {
-		return err
 	}
 	return d.limits.translate(err, auth.refused)
 }

@@ -131,7 +131,7 @@ func TestStatementErrorsHoldNoStatement(t *testing.T) {
 
 func TestTimeoutEndsAnEndlessStatement(t *testing.T) {
 	t.Parallel()
-	const limit = 50 * time.Millisecond
+	const limit = 300 * time.Millisecond // enough for the engine to start on a busy machine
 	db := openChinook(t, Limits{Timeout: limit})
 	start := time.Now()
 	_, err := db.Table(t.Context(), endless)
@@ -145,6 +145,19 @@ func TestTimeoutEndsAnEndlessStatement(t *testing.T) {
 	// The same connection goes on: it was given back whole.
 	if table, err := db.Table(t.Context(), `SELECT 1`); err != nil || table.Rows[0][0] != int64(1) {
 		t.Errorf("after the timeout: got %v, %v", table.Rows, err)
+	}
+}
+
+// A limit that no statement can keep to does not keep the database from being opened.
+func TestTimeoutIsForStatementsAlone(t *testing.T) {
+	t.Parallel()
+	db := openChinook(t, Limits{Timeout: 1})
+	if got := db.Limits().Timeout; got != 1 {
+		t.Errorf("got a limit of %v, want 1ns", got)
+	}
+	var reached *LimitError
+	if _, err := db.Table(t.Context(), `SELECT 1`); !errors.As(err, &reached) || reached.Limit != "Timeout" {
+		t.Errorf("got %v, want the time limit", err)
 	}
 }
 

@@ -72,10 +72,10 @@ func (e *StatementError) Error() string {
 
 // translate turns what the driver said into the errors of this package. Errors that are not the engine's, such as
 // those of a visitor's own writer, pass unchanged. The authorizer's word comes first: for a denied function the engine
-// itself reports nothing but a general error.
+// itself reports nothing but a general error. An interruption passes unchanged, too: whose it was is known to the caller.
 func (l Limits) translate(err error, refused string) error {
 	var code sqlite3.ErrorCode
-	if !errors.As(err, &code) {
+	if !errors.As(err, &code) || isInterruption(err) {
 		return err
 	}
 	switch {

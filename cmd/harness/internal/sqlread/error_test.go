@@ -30,6 +30,8 @@ func TestTranslate(t *testing.T) {
 		{"extended_code", sqlite3.READONLY_DBMOVED, "", "sqlread: WRITE is not permitted"},
 		{"too_big", sqlite3.TOOBIG, "", "sqlread: limit MaxValueBytes (1048576) reached"},
 		{"full", sqlite3.FULL, "", "sqlread: limit MaxTempBytes (33554432) reached"},
+		{"interrupted", sqlite3.INTERRUPT, "", fmt.Sprint(sqlite3.INTERRUPT)},
+		{"interrupted_while_denied", sqlite3.INTERRUPT, "DELETE", fmt.Sprint(sqlite3.INTERRUPT)},
 		{"other", sqlite3.CORRUPT, "", "sqlread: statement failed with code 11"},
 	} {
 		if got := fmt.Sprint(limits.translate(test.err, test.refused)); got != test.want {
