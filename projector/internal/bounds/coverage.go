@@ -1,0 +1,58 @@
+package bounds
+
+import (
+	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/projector"
+)
+
+// ShortestLine is the least limit that [Coverage] asks for, in bytes.
+const ShortestLine = 16
+
+// Coverage calls build with limits for a line, from the longest that a coverage
+// may have downwards, until the coverage takes at most half of the bytes that it
+// shares with the facts. It returns the coverage and what is left for facts. A
+// coverage that build cannot make small enough is a *projector.Error.
+func Coverage(limits projector.Limits, build func(line int) evidence.Coverage) (c evidence.Coverage, room int, err error) {
+	half := limits.FactsBytes / 2
+	for line := evidence.MaxCoverageLine; ; line /= 2 {
+		c = build(line)
+		encoded, err := evidence.EncodeCoverage(c)
+		if err != nil {
+			return evidence.Coverage{}, 0, err
+		}
+		if len(encoded) <= half {
+			return c, limits.FactsBytes - len(encoded), nil
+		}
+		if line/2 < ShortestLine {
+			return evidence.Coverage{}, 0, tooLarge(len(encoded), half)
+		}
+	}
+}
+
+// Entries is how many entries a list of a coverage may have at a limit for a
+// line: the shorter the lines must be, the fewer there are.
+func Entries(line int) int { return max(line/ShortestLine, 1) }
+
+// Lines makes safe lines of texts, each behind a word that says what it is, and
+// counts those over the number of entries in a last line.
+func Lines(word string, texts []string, line int) []string {
+	most := Entries(line)
+	if len(texts) <= most {
+		most = len(texts)
+	} else {
+		most-- // the place of the count
+	}
+	var out []string
+	for _, text := range texts[:most] {
+		out = append(out, evidence.Line(word+" "+text, line))
+	}
+	if more := len(texts) - most; more > 0 {
+		out = append(out, evidence.Line(Plural(more, "more "+word), line))
+	}
+	return out
+}
+
+// tooLarge keeps the limit above zero, since zero means "no size" in an error.
+func tooLarge(size, limit int) error {
+	return &projector.Error{Kind: projector.TooLarge, Field: projector.FieldFacts, Size: int64(size), Limit: int64(max(limit, 1))}
+}
