@@ -50,6 +50,7 @@ func TestEnding_faults(t *testing.T) {
 		{"a_save_is_refused", saveRefused},
 		{"what_the_store_says_at_the_end", saidAtTheEnd},
 		{"the_caller_has_gone_at_the_end", callerGoneAtTheEnd},
+		{"the_caller_leaves_while_it_is_projected", callerLeavesProjection},
 		{"the_record_expired_under_the_tool", expiredUnderTheTool},
 	})
 }
@@ -562,6 +563,19 @@ func callerGoneAtTheEnd(t *testing.T, d *deck) {
 			}
 		}
 	}
+}
+
+// callerLeavesProjection: the tool has run, so its result is judged and kept.
+func callerLeavesProjection(t *testing.T, d *deck) {
+	b := newBench(t, d, setup{})
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	action := reading(says("ok"))
+	action.Projector = projector.Func(func(inner context.Context, in projector.Input) (projector.Projection, error) {
+		leave()
+		return projector.Projection{Result: in.Raw, Status: evidence.Found}, inner.Err()
+	})
+	wantReady(t, b.Invoke(ctx, b.run, b.envelope("a"), action), "ok")
 }
 
 // expiredUnderTheTool: a record's life is over while its tool still runs. It is

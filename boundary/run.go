@@ -151,7 +151,11 @@ func (b *ToolBoundary) JoinRun(ctx context.Context, ticket RunTicket) (*Run, err
 		return nil, b.runError("join run", ticket.Run, errShutDown)
 	}
 	before := b.now()
-	state, err := b.store.JoinRun(ctx, ticket.Run, ticket.Token)
+	var state canonical.RunState
+	err := b.retry(ctx, func(ctx context.Context) (err error) {
+		state, err = b.store.JoinRun(ctx, ticket.Run, ticket.Token)
+		return err
+	})
 	if err != nil {
 		return nil, b.runError("join run", ticket.Run, err)
 	}

@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 func TestRun_faults(t *testing.T) {
 	onFake(t, []scenario{
 		{"P16_a_ledger_that_was_put_back", ledgerPutBack},
-		{"an_answer_to_open_is_lost", openReplyLost},
+		{"answers_about_a_run_are_lost", openReplyLost},
 		{"a_store_that_is_down", runStoreDown},
 		{"what_a_spec_may_not_say", badSpecs},
 		{"a_run_id_is_made", runIDIsMade},
@@ -344,6 +344,11 @@ func openReplyLost(t *testing.T, d *deck) {
 	for _, fault := range []fakes.Fault{fakes.FailAfter, fakes.Twice, fakes.FailBefore} {
 		b.faulty.Script(fakes.MethodOpenRun, b.faulty.Calls(fakes.MethodOpenRun)+1, fault)
 		b.run = b.open(boundary.RunSpec{})
+		b.faulty.Script(fakes.MethodJoinRun, b.faulty.Calls(fakes.MethodJoinRun)+1, fault)
+		joined, err := b.JoinRun(t.Context(), b.run.Ticket())
+		if err != nil || joined.Key() != b.run.Key() {
+			t.Fatalf("%s: JoinRun: %v", fault, err)
+		}
 		wantReady(t, b.read("a", says("ok")), "seen: ok")
 		b.faulty.Script(fakes.MethodCloseRun, b.faulty.Calls(fakes.MethodCloseRun)+1, fault)
 		if err := b.run.Close(t.Context()); err != nil {
