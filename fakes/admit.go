@@ -59,11 +59,24 @@ func (r *run) usable(op string, call canonical.CallName) error {
 	if err := r.ledger.readable(op); err != nil {
 		return err
 	}
+	return r.legible(op, call)
+}
+
+// legible refuses a record that this version cannot read.
+func (r *run) legible(op string, call canonical.CallName) error {
+	if fault := r.fault(call); fault != nil {
+		return refuse(op, call, fault)
+	}
+	return nil
+}
+
+// fault is what is wrong with a record, as one of the package's sentinels.
+func (r *run) fault(call canonical.CallName) error {
 	if r.foreign[call] {
-		return refuse(op, call, canonical.ErrForeign)
+		return canonical.ErrForeign
 	}
 	if rec := r.record(call); rec != nil && rec.head.Version > canonical.SchemaVersion {
-		return refuse(op, call, canonical.ErrNewerVersion)
+		return canonical.ErrNewerVersion
 	}
 	return nil
 }

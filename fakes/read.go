@@ -29,10 +29,9 @@ func (s *Store) Heads(ctx context.Context, key canonical.RunKey, calls []canonic
 		return heads, nil
 	}
 	for i, call := range calls {
-		if err := r.usable("heads", call); err != nil {
-			return nil, err
-		}
-		if rec := r.record(call); rec != nil {
+		if fault := r.fault(call); fault != nil {
+			heads[i] = canonical.Head{Identity: canonical.Identity{RunKey: key, Call: call}, Fault: fault}
+		} else if rec := r.record(call); rec != nil {
 			heads[i] = rec.copyHead()
 		}
 	}
@@ -86,7 +85,7 @@ func (s *Store) stored(ctx context.Context, op string, key canonical.RunKey, cal
 		leave()
 		return nil, nil, refuse(op, call, canonical.ErrMissing)
 	}
-	if err := r.usable(op, call); err != nil {
+	if err := r.legible(op, call); err != nil {
 		leave()
 		return nil, nil, err
 	}

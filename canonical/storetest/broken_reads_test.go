@@ -27,6 +27,28 @@ func brokenReads() []broken {
 				return heads, err
 			}
 		}},
+		{"K60", "one_unreadable_record_hides_the_others", func(g *good, k *hooks, _ *storetest.Harness) {
+			k.heads = func(run canonical.RunKey, names []canonical.CallName) ([]canonical.Head, error) {
+				heads, err := g.Store.Heads(ctx, run, names)
+				for _, h := range heads {
+					if h.Fault != nil {
+						return nil, &canonical.RefusedError{Op: "heads", Err: h.Fault}
+					}
+				}
+				return heads, err
+			}
+		}},
+		{"K60", "an_unreadable_record_looks_missing", func(g *good, k *hooks, _ *storetest.Harness) {
+			k.heads = func(run canonical.RunKey, names []canonical.CallName) ([]canonical.Head, error) {
+				heads, err := g.Store.Heads(ctx, run, names)
+				for i := range heads {
+					if heads[i].Fault != nil {
+						heads[i] = canonical.Head{}
+					}
+				}
+				return heads, err
+			}
+		}},
 		{"K60", "a_list_moves_raw", func(g *good, k *hooks, _ *storetest.Harness) {
 			k.heads = func(run canonical.RunKey, names []canonical.CallName) ([]canonical.Head, error) {
 				heads := make([]canonical.Head, len(names))

@@ -15,6 +15,8 @@
 //	settle.go     K53 to K55, K65   settling and resolving
 //	read.go       K25, K60 to K64   reading, and what must not be read
 //	remove.go     K70               deleting
+//	walk*.go      P27               thousands of random messages, compared with a model
+//	bench.go                        what a call and a read cost
 //
 // # Guarantees
 //
@@ -24,9 +26,9 @@
 // clock: time is the store's and moves by minutes and hours, so that the
 // seconds that pass on a real server decide nothing.
 //
-// The suite is tested itself: for each clause there is a store that breaks it,
-// and the suite must name that clause; and a correct store of an unusual build,
-// which it must accept.
+// The suite is tested itself: for each clause there are stores that break it, and
+// the clause must reject them; a correct store of an unusual build, which the
+// suite must accept; and stores that only a walk can find out.
 //
 // # Not guaranteed
 //
@@ -35,13 +37,17 @@
 //
 // # Use
 //
+//	func mine(t testing.TB) storetest.Harness {
+//		clock := fakes.NewClock()
+//		return storetest.Harness{Store: fakes.NewStore(clock), Now: clock.Now, Advance: clock.Advance}
+//	}
+//
 //	func TestConformance(t *testing.T) {
-//		t.Run("fake", func(t *testing.T) {
-//			storetest.Run(t, func(testing.TB) storetest.Harness {
-//				clock := fakes.NewClock()
-//				return storetest.Harness{Store: fakes.NewStore(clock), Now: clock.Now, Advance: clock.Advance}
-//			})
-//		})
+//		t.Run("mine", func(t *testing.T) { storetest.Run(t, mine) })
+//	}
+//
+//	func TestWalk(t *testing.T) {
+//		storetest.Walk(t, storetest.WalkOptions{Seed: 1, Ops: 20_000}, storetest.NamedHarness{Name: "mine", Open: mine})
 //	}
 //
 // The name of the outer subtest is the store's in reports: fake, embedded, redis.

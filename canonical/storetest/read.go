@@ -12,6 +12,7 @@ func readSubtests() []subtest {
 		{"K25_P46_foreign_and_newer", needsPlants, foreignAndNewer},
 		{"K60_heads_in_the_order_asked", 0, headsInOrder},
 		{"K60_no_facts_of_an_open_call", 0, noEarlyFacts},
+		{"K60_T74_an_unreadable_record_hides_no_other", needsPlants, unreadableHead},
 		{"K60_heads_move_no_raw", needsRawReads, headsMoveNoRaw},
 		{"K61_view_and_record", 0, viewAndRecord},
 		{"K61_bytes_that_do_not_match", needsCorrupt, corruptBytes},
@@ -94,6 +95,29 @@ func noEarlyFacts(p *probe) {
 	h := p.head(c.Call)
 	if h.State != lifecycle.Projecting || h.Evidence != "" || h.Facts != nil || h.Coverage != nil || h.AgentSize != 0 {
 		p.Errorf("an open call: %s, evidence %q, facts %v, coverage %v; want PROJECTING and none", h.State, h.Evidence, h.Facts, h.Coverage)
+	}
+}
+
+func unreadableHead(p *probe) {
+	p.open()
+	first, newer, foreign, last := p.admit("first"), p.admit("newer"), p.admit("foreign"), p.admit("last")
+	for _, c := range []call{first, newer, foreign, last} {
+		p.complete(c.ready())
+	}
+	p.h.PlantNewer(newer.identity())
+	p.h.PlantForeign(foreign.identity())
+	heads, err := p.s.Heads(p.ctx, runKey(), []canonical.CallName{first.Call, newer.Call, named("never"), foreign.Call, last.Call})
+	p.must("Heads", err)
+	if len(heads) != 5 {
+		p.Fatalf("%d heads for 5 names", len(heads))
+	}
+	p.same("newer", heads[1], canonical.Head{Identity: newer.identity(), Fault: canonical.ErrNewerVersion})
+	p.same("never", heads[2], canonical.Head{})
+	p.same("foreign", heads[3], canonical.Head{Identity: foreign.identity(), Fault: canonical.ErrForeign})
+	for i, c := range map[int]call{0: first, 4: last} {
+		if heads[i].State != lifecycle.Ready || heads[i].Identity != c.identity() || heads[i].Fault != nil {
+			p.Errorf("its neighbour %s: %s, fault %v; want READY and none", c.Call, heads[i].State, heads[i].Fault)
+		}
 	}
 }
 
