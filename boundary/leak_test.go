@@ -210,12 +210,14 @@ func TestCodes(t *testing.T) {
 	for pair := range covered {
 		t.Errorf("a row produces %+v, which the code table does not have", pair)
 	}
-	for _, row := range leakRows() {
-		t.Run(fmt.Sprintf("%sT60_P49_%s_%s", row.proves, row.code, row.name), func(t *testing.T) {
-			t.Parallel()
-			row.check(t)
-		})
-	}
+	t.Run("fake", func(t *testing.T) { // the store that the rows of docs/scenarios.md ask for
+		for _, row := range leakRows() {
+			t.Run(fmt.Sprintf("%sT60_P49_%s_%s", row.proves, row.code, row.name), func(t *testing.T) {
+				t.Parallel()
+				row.check(t)
+			})
+		}
+	})
 }
 
 // check produces one row and compares outcome, record, the tool's own count and
