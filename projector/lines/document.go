@@ -184,10 +184,10 @@ func (d *document) check(met map[string]bool) error {
 		member, reason string
 	}{
 		{d.format != Format, "format", "not " + Format},
-		{len(d.sources) == 0 || anyBlank(d.sources), "sources", "none, or one without a name; nobody knows where was looked"},
+		{len(d.sources) == 0 || bounds.AnyBlank(d.sources), "sources", "none, or one without a name; nobody knows where was looked"},
 		{!d.order.known(), "order", "not a known order"},
 		{d.cutBy != "" && d.cutBy != ByLimit && d.cutBy != ByMaxBytes, "cut_by", "not a known cap"},
-		{gapsBlank(d.unreached), "cannot_cover", "has an entry without a name or a reason"},
+		{bounds.GapsBlank(d.unreached), "cannot_cover", "has an entry without a name or a reason"},
 		{failuresBlank(d.failed), "failed", "has an entry without a name or a reason"},
 		{met["limit"] && d.limit == 0, "limit", "zero; such a page cannot hold anything"},
 		{d.returned != counted, "returned", "not the number of records"},
@@ -238,34 +238,11 @@ func (d *document) outside() (n int64) {
 	return n
 }
 
-func blank(text string) bool { return evidence.Line(text, 4) == "" }
-
-func anyBlank(texts []string) bool {
-	for _, text := range texts {
-		if blank(text) {
-			return true
-		}
-	}
-	return false
-}
-
-func gapsBlank(gaps []evidence.Gap) bool {
-	for _, g := range gaps {
-		if blank(g.What) || blank(g.Reason) {
-			return true
-		}
-	}
-	return false
-}
-
 func failuresBlank(failed []Failure) bool {
 	for _, f := range failed {
-		if blank(f.Source) || blank(f.Reason) {
+		if bounds.Blank(f.Source) || bounds.Blank(f.Reason) {
 			return true
 		}
 	}
 	return false
 }
-
-// noTime is how a document without a window says so.
-const noTime = "no filter on time"

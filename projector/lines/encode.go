@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/projector/internal/bounds"
 )
 
 // Format is the first member of every document; the projector refuses others.
@@ -147,7 +148,7 @@ func (e Encoder) check() error {
 		bad           bool
 		field, reason string
 	}{
-		{len(e.Sources) == 0 || anyBlank(e.Sources), "sources", "none, or one without a name"},
+		{len(e.Sources) == 0 || bounds.AnyBlank(e.Sources), "sources", "none, or one without a name"},
 		{e.From.IsZero() != e.To.IsZero(), "window", "open at one end; resolve it first"},
 		{!fromOK || !toOK, "window", errYear.Error()},
 		{e.To.Before(e.From), "window", "ends before it begins"},
@@ -155,7 +156,7 @@ func (e Encoder) check() error {
 		{e.Limit < 0, "limit", "negative"},
 		{e.MaxBytes < 0, "max_bytes", "negative"},
 		{!e.Order.known(), "order", "not a known order"},
-		{gapsBlank(e.Unreached), "cannot_cover", "has an entry without a name or a reason"},
+		{bounds.GapsBlank(e.Unreached), "cannot_cover", "has an entry without a name or a reason"},
 	} {
 		if c.bad {
 			return &EncodeError{Field: c.field, Reason: c.reason}

@@ -88,28 +88,21 @@ func (d *document) coverage(in projector.Input, line int) evidence.Coverage {
 	if !d.retainedFrom.IsZero() && (d.window == nil || d.retainedFrom.After(d.window.From)) {
 		c.Uncovered = append(c.Uncovered, evidence.Gap{What: "before " + shownTime(d.retainedFrom), Reason: "beyond retention"})
 	}
-	for i, gap := range d.unreached {
-		if i == bounds.Entries(line) {
-			c.Uncovered = append(c.Uncovered, evidence.Gap{What: bounds.Plural(len(d.unreached)-i, "more place"), Reason: "not listed"})
-			break
-		}
-		// What and reason share one line of the coverage.
-		c.Uncovered = append(c.Uncovered, evidence.Gap{What: evidence.Line(gap.What, line/2-1), Reason: evidence.Line(gap.Reason, line/2-1)})
-	}
+	c.Uncovered = append(c.Uncovered, bounds.Gaps(d.unreached, line)...)
 	return c
 }
 
 func (d *document) filters(line int) []string {
 	query := "query " + d.query
 	switch {
-	case blank(d.query):
+	case bounds.Blank(d.query):
 		query = "every record"
 	case d.queryIsDefault:
 		query = "default " + query
 	}
 	filters := []string{evidence.Line(query, line)}
 	if d.window == nil {
-		filters = append(filters, noTime)
+		filters = append(filters, "no filter on time")
 	}
 	if d.limit > 0 {
 		filters = append(filters, "limit "+strconv.FormatInt(d.limit, 10))

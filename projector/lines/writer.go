@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/toolharness/harness/projector/internal/bounds"
 )
 
 // Writer writes the records of one document. It is for one goroutine.
@@ -73,7 +75,7 @@ func (d *Writer) Close(end End) error {
 	}
 	wire := wireEnd{Returned: d.returned, Cursor: valid(end.Cursor), CutBy: d.cutBy, EndReached: end.Reached && d.cutBy == ""}
 	for _, f := range end.Failed {
-		if blank(f.Source) || blank(f.Reason) {
+		if bounds.Blank(f.Source) || bounds.Blank(f.Reason) {
 			return &EncodeError{Field: "failed", Reason: "has an entry without a name or a reason"}
 		}
 		wire.Failed = append(wire.Failed, Failure{Source: valid(f.Source), Reason: valid(f.Reason)})

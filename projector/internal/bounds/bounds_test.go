@@ -188,6 +188,34 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	gaps := []evidence.Gap{{What: "a\n" + strings.Repeat("漢", 90), Reason: strings.Repeat("é", 90)}, {What: "b", Reason: "c"}, {What: "d", Reason: "e"}}
+	for line := bounds.ShortestLine; line <= evidence.MaxCoverageLine; line *= 2 {
+		c := evidence.Searched("x", "y")
+		c.Uncovered = bounds.Gaps(gaps, line)
+		if err := c.Validate(); err != nil {
+			t.Errorf("line %d: %v", line, err)
+		}
+		last := c.Uncovered[len(c.Uncovered)-1].What
+		if want := map[int]string{16: "2 more places", 32: "1 more place"}[line]; want != "" && last != want || want == "" && last != "d" {
+			t.Errorf("line %d: the last gap is %q, want %q or all three", line, last, want)
+		}
+	}
+	if !bounds.GapsBlank([]evidence.Gap{{What: "a", Reason: " "}}) || !bounds.GapsBlank([]evidence.Gap{{Reason: "a"}}) || bounds.GapsBlank(gaps) {
+		t.Error("GapsBlank tells blank gaps and others wrongly")
+	}
+}
+
+func TestBlank(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": true, " \n\t": true, "\u200b\u202e\x00": true, "a": false, " 😀": false, "\xff": false} {
+		if got := bounds.Blank(text); got != want || bounds.AnyBlank([]string{"x", text}) != want {
+			t.Errorf("Blank(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
 // document is a reader of one member of each kind.
 func document(raw string) (names map[string]bool, values string, err error) {
 	var text string

@@ -1,6 +1,9 @@
 package bounds
 
 import (
+	"slices"
+	"unicode/utf8"
+
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/projector"
 )
@@ -50,6 +53,31 @@ func Lines(word string, texts []string, line int) []string {
 		out = append(out, evidence.Line(Plural(more, "more "+word), line))
 	}
 	return out
+}
+
+// Gaps makes gaps that a coverage of this limit for a line can hold, and counts
+// those over the number of entries in a last one.
+func Gaps(gaps []evidence.Gap, line int) []evidence.Gap {
+	var out []evidence.Gap
+	for i, gap := range gaps {
+		if i == Entries(line) {
+			return append(out, evidence.Gap{What: Plural(len(gaps)-i, "more place"), Reason: "not listed"})
+		}
+		half := line/2 - len(":") // what and reason become one line of the coverage
+		out = append(out, evidence.Gap{What: evidence.Line(gap.What, half), Reason: evidence.Line(gap.Reason, half)})
+	}
+	return out
+}
+
+// Blank reports whether nothing of text would be left on a line.
+func Blank(text string) bool { return evidence.Line(text, utf8.UTFMax) == "" }
+
+// AnyBlank reports whether a list has an entry that says nothing.
+func AnyBlank(texts []string) bool { return slices.ContainsFunc(texts, Blank) }
+
+// GapsBlank reports whether a gap has no name or no reason.
+func GapsBlank(gaps []evidence.Gap) bool {
+	return slices.ContainsFunc(gaps, func(g evidence.Gap) bool { return Blank(g.What) || Blank(g.Reason) })
 }
 
 // tooLarge keeps the limit above zero, since zero means "no size" in an error.
