@@ -26,7 +26,6 @@ func TestToolset(t *testing.T) {
 		{"without_a_run_every_call_is_answered", dispatchWithoutRun},
 		{"a_caller_who_has_gone", dispatchCancelled},
 		{"one_id_twice_in_one_message", idTwice},
-		{"reads_run_beside_each_other_up_to_a_bound", readsTogether},
 		{"a_slow_read_keeps_its_place", slowReadFirst},
 		{"what_is_no_read_runs_alone_and_in_order", effectsAlone},
 		{"a_body_gets_what_was_sent_and_who_asked", bodyInput},
@@ -148,59 +147,6 @@ func idTwice(t *testing.T, d *deck) {
 		t.Errorf("codes %v, want one READY and two duplicates", codes)
 	}
 	wantEntered(t, tool, 1)
-}
-
-// crowd counts bodies that are inside at once. The first `full` of them wait for
-// each other, so that a smaller number would hang.
-type crowd struct {
-	mu              sync.Mutex
-	inside, highest int
-	entered         int
-	full            int
-	all             chan struct{}
-}
-
-func (c *crowd) body() *body {
-	return &body{do: func(ctx context.Context, _ boundary.Input, raw io.Writer) error {
-		c.mu.Lock()
-		c.inside++
-		c.entered++
-		c.highest = max(c.highest, c.inside)
-		if c.entered == c.full {
-			close(c.all)
-		}
-		c.mu.Unlock()
-		defer func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.inside--
-		}()
-		select {
-		case <-c.all:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		_, err := io.WriteString(raw, "1")
-		return err
-	}}
-}
-
-func readsTogether(t *testing.T, d *deck) {
-	const most = 8
-	b := newBench(t, d, setup{spec: boundary.RunSpec{Budget: canonical.Budget{Calls: 40, PerTool: 40}}})
-	c := &crowd{full: most, all: make(chan struct{})}
-	var calls []boundary.Call
-	for i := range 40 {
-		calls = append(calls, asked(fmt.Sprintf("c%d", i), "read"))
-	}
-	for i, r := range b.toolset(readTool("read", c.body())).Dispatch(t.Context(), b.run, calls...) {
-		if r.Err != nil {
-			t.Errorf("answer %d: %v", i, r.Err)
-		}
-	}
-	if c.highest != most {
-		t.Errorf("at most %d reads at once, want %d", c.highest, most)
-	}
 }
 
 func slowReadFirst(t *testing.T, d *deck) {
@@ -362,6 +308,44 @@ func toolsetPrints(t *testing.T, d *deck) {
 	if want := `{"id":"c1","turn":"t1","name":"first","arguments":"9 bytes"}`; err != nil || string(text) != want {
 		t.Errorf("a call as JSON: %s, %v; want %s", text, err, want)
 	}
+}
+
+// In a bubble everything can be waited for to stand still: then the reads that
+// are inside are as many as there will be.
+func TestToolset_reads_run_beside_each_other_up_to_a_bound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const calls, most = 20, 8
+		b := newBench(t, fakeBackend().start(t), setup{spec: boundary.RunSpec{Budget: canonical.Budget{Calls: calls, PerTool: calls}}})
+		var inside, entered atomic.Int64
+		leave := make(chan struct{})
+		tool := &body{do: func(_ context.Context, _ boundary.Input, raw io.Writer) error {
+			inside.Add(1)
+			entered.Add(1)
+			defer inside.Add(-1)
+			<-leave
+			_, err := io.WriteString(raw, "1")
+			return err
+		}}
+		var message []boundary.Call
+		for i := range calls {
+			message = append(message, asked(fmt.Sprintf("c%d", i), "read"))
+		}
+		done := make(chan []boundary.Result, 1)
+		go func() { done <- b.toolset(readTool("read", tool)).Dispatch(t.Context(), b.run, message...) }()
+		for left := calls; left > 0; left-- {
+			synctest.Wait()
+			if got, want := inside.Load(), int64(min(left, most)); got != want {
+				t.Errorf("%d reads inside with %d to go, want %d", got, left, want)
+			}
+			leave <- struct{}{}
+		}
+		for i, r := range <-done {
+			if r.Err != nil {
+				t.Errorf("answer %d: %v", i, r.Err)
+			}
+		}
+	})
 }
 
 // In a bubble time moves when everything waits, and so a timeout is exact.
