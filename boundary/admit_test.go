@@ -33,6 +33,7 @@ func TestAdmit_faults(t *testing.T) {
 		{"an_abandoned_admission_that_cannot_be_ended_at_first", abandonRetries},
 		{"a_refusal_after_a_delivery_that_is_still_on_its_way", refusedWhileOneTravels},
 		{"a_refusal_that_is_lost_is_asked_for_again", refusalLost},
+		{"an_ended_record_that_cannot_be_read", endedUnreadable},
 		{"the_stores_clock_is_set_forward", storeClockForward},
 		{"the_stores_clock_is_set_back", storeClockBack},
 		{"the_stores_clock_is_set_beyond_the_deadline", storeClockBeyondDeadline},
@@ -349,6 +350,22 @@ func refusalLost(t *testing.T, d *deck) {
 	if rec := b.record("a"); rec.State != lifecycle.Ready { // the claim of the second is not the first's
 		t.Errorf("record %s, want READY", rec.State)
 	}
+}
+
+// endedUnreadable: the admission was answered with an ending, of which nothing
+// more can be learned. This process knows that it has not entered the body.
+func endedUnreadable(t *testing.T, d *deck) {
+	var b *bench
+	store := lostOnce(d, func(a *canonical.Admission) { a.Timeout, a.Closing = time.Millisecond, time.Millisecond }, func() {
+		b.sweep(lifecycle.Orphaned, lifecycle.Unknown)
+	})
+	b = newBench(t, d.behind(store), setup{})
+	b.faulty.Script(fakes.MethodView, fakes.Every, fakes.FailBefore)
+	tool := says("ok")
+	got := b.read("a", tool)
+	wantFailed(t, got, lifecycle.StoreUnavailable, lifecycle.NotStarted)
+	wantHidden(t, got, marker)
+	wantEntered(t, tool, 0)
 }
 
 // skewed is a process that opened a run of three hours before the store's clock

@@ -67,10 +67,7 @@ func (c *call) message(e ending) canonical.Ending {
 func (c *call) notStored(ctx context.Context, e ending, err error) Result {
 	code, reason := notStoredCode(e.verdict.Execution, err)
 	x := e.verdict.Execution
-	if info, ok := code.Info(); ok && !info.Allows(x) {
-		x = info.Refused[0]
-	}
-	if e.verdict.Execution != lifecycle.NotStarted {
+	if x != lifecycle.NotStarted {
 		c.b.retain(ctx, Retained{
 			Identity: c.identity, Tool: c.env.Tool, Reason: reason, Raw: e.raw, ending: c.message(e), Seq: c.admitted.Seq,
 		})

@@ -24,6 +24,7 @@ func TestOrder(t *testing.T) {
 		{"bodies_run_at_once_all_the_same", bodiesAtOnce},
 		{"a_store_that_hangs_is_waited_for_once", hangingStoreOnce},
 		{"an_authorizer_that_ends_its_goroutine", authorizerGoexit},
+		{"shut_down_while_some_wait_for_their_place", shutDownWhileWaiting},
 	})
 }
 
@@ -175,4 +176,29 @@ func authorizerGoexit(t *testing.T, d *deck) {
 	}
 	wantReady(t, results[1], "seen: ok")
 	wantReady(t, results[2], "seen: ok")
+}
+
+// shutDownWhileWaiting: who was not admitted when the shutdown came is refused,
+// and the shutdown waits for the one that was.
+func shutDownWhileWaiting(t *testing.T, d *deck) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, d, setup{})
+		b.faulty.Script(fakes.MethodAdmit, 1, fakes.HoldBefore)
+		tool := says("ok")
+		results, down := make(chan []boundary.Result, 1), make(chan error, 1)
+		go func() { results <- b.tools(tool).Dispatch(t.Context(), b.run, turn(upTo(3)...)...) }()
+		<-b.faulty.Reached(fakes.MethodAdmit, 1)
+		synctest.Wait() // the others wait behind the first
+		go func() { down <- b.Shutdown(t.Context()) }()
+		synctest.Wait()
+		b.faulty.Release(fakes.MethodAdmit, 1)
+		if err := <-down; err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		got := <-results
+		wantReady(t, got[0], "seen: ok")
+		wantFailed(t, got[1], lifecycle.RunInactive, lifecycle.NotStarted)
+		wantFailed(t, got[2], lifecycle.RunInactive, lifecycle.NotStarted)
+		wantEntered(t, tool, 1)
+	})
 }

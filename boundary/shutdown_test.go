@@ -86,20 +86,27 @@ func shutdownTimeIsUp(t *testing.T, d *deck) {
 		env.Turn = "3"
 		running := b.async(t.Context(), env, reading(tool))
 		<-tool.in
+		second := holds(t, "ok")
+		also := b.async(t.Context(), b.envelope("b"), reading(second))
+		<-second.in
 		ctx, cancel := context.WithCancel(t.Context())
 		down := make(chan error, 1)
 		go func() { down <- b.Shutdown(ctx) }()
 		synctest.Wait()
 		cancel()
 		err := <-down
-		left := wantLeft(t, err, 1, 0)
-		if want := (canonical.Identity{RunKey: b.run.Key(), Call: inTurn("3", "a")}); left.Open[0] != want {
-			t.Errorf("open call %+v, want %+v", left.Open[0], want)
+		left := wantLeft(t, err, 2, 0)
+		for i, call := range []canonical.CallName{inTurn("3", "a"), named("b")} { // in a steady order
+			if want := (canonical.Identity{RunKey: b.run.Key(), Call: call}); left.Open[i] != want {
+				t.Errorf("open call %+v, want %+v", left.Open[i], want)
+			}
 		}
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("Shutdown: %v, want the context's error in it", err)
 		}
 		tool.release()
+		second.release()
+		wantReady(t, <-also, "seen: ok")
 		wantReady(t, <-running, "seen: ok") // a shutdown that gave up has stopped nothing
 		if err := b.Shutdown(t.Context()); err != nil {
 			t.Errorf("Shutdown again: %v", err)
