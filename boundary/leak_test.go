@@ -23,6 +23,7 @@ import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/fakes"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 )
@@ -248,6 +249,7 @@ func (row leakRow) check(t *testing.T) {
 	}
 	faces := p.faces(got)
 	wantSilent(t, faces, marker)
+	wantSilent(t, faces, string(p.run.Ticket().Token))
 	for face, text := range faces {
 		for _, word := range []string{"postgres://", "db.internal", "fakes: ", "goroutine ", "panic:", ".go:"} {
 			if strings.Contains(text, word) {
@@ -298,6 +300,59 @@ func TestLeak_ready(t *testing.T) {
 		}
 		wantSilent(t, faces, served)
 	})
+}
+
+// Not only calls talk to the store: so does everything that a host asks of a run.
+func TestLeak_what_a_host_asks(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{
+		"driver":                       driverError(),
+		"a no behind a driver's words": fmt.Errorf("%s: %w", dsn, &canonical.RefusedError{Op: "test", Err: canonical.ErrForeign}),
+	} {
+		t.Run("T60_"+name, func(t *testing.T) {
+			t.Parallel()
+			p := newProbe(t, boundary.RunSpec{}, nil)
+			p.faulty.Script(fakes.MethodComplete, fakes.Every, fakes.FailBefore)
+			p.invoke(leaking())
+			kept := p.taken()
+			for _, m := range fakes.Methods() {
+				p.faulty.Answer(m, fakes.Every, answer)
+			}
+			faces := map[string]string{}
+			for question, err := range p.everything(kept[0]) {
+				if _, ok := errors.AsType[*boundary.Error](err); !ok {
+					t.Errorf("%s: %v, want a *boundary.Error", question, err)
+				}
+				printed(faces, question, err)
+			}
+			printed(faces, "Shutdown", p.Shutdown(t.Context()))
+			wantSilent(t, faces, marker)
+			wantSilent(t, faces, "postgres://")
+		})
+	}
+}
+
+// everything is what a host can ask, with the errors that it gets.
+func (p *probe) everything(kept boundary.Retained) map[string]error {
+	ctx := p.t.Context()
+	errs := map[string]error{}
+	_, errs["Lookup"] = p.run.Lookup(ctx, named("c1"))
+	_, errs["Lookup of no name"] = p.run.Lookup(ctx, named(marker+" "))
+	_, errs["Facts"] = p.run.Facts(ctx)
+	_, errs["Outstanding"] = p.run.Outstanding(ctx)
+	_, errs["Unresolved"] = p.run.Unresolved(ctx)
+	_, errs["Sweep"] = p.run.Sweep(ctx, 0)
+	errs["Resolve"] = p.run.Resolve(ctx, named("c1"), canonical.Applied, marker)
+	errs["Resolve nonsense"] = p.run.Resolve(ctx, named(marker+" "), canonical.EffectVerdict(marker), "")
+	errs["Settle"] = p.Settle(ctx, kept)
+	errs["Settle nothing"] = p.Settle(ctx, boundary.Retained{Tool: marker, Raw: canonical.NewRaw([]byte(marker))})
+	errs["Close"] = p.run.Close(ctx)
+	_, errs["JoinRun"] = p.JoinRun(ctx, p.run.Ticket())
+	_, errs["JoinRun of nonsense"] = p.JoinRun(ctx, boundary.RunTicket{Run: canonical.RunKey{Run: marker + " "}, Token: marker})
+	_, errs["OpenRun"] = p.OpenRun(ctx, boundary.RunSpec{Scope: testScope()})
+	_, errs["OpenRun of nonsense"] = p.OpenRun(ctx, boundary.RunSpec{ID: marker + "\n", Scope: canonical.Scope{Tenant: marker + "\xff"}})
+	_, errs["OpenRun of too many"] = p.OpenRun(ctx, boundary.RunSpec{Scope: testScope(), Continues: []canonical.RunID{marker + " "}})
+	return errs
 }
 
 // A marker that the search could not find would prove nothing.

@@ -106,6 +106,9 @@ func (r *Run) Sweep(ctx context.Context, grace time.Duration) ([]canonical.Swept
 // itself stays as it is. The same verdict again is fine, another one is
 // STORE_CONFLICT; a call that is still open canonical.ErrStillOpen.
 func (r *Run) Resolve(ctx context.Context, call canonical.CallName, verdict canonical.EffectVerdict, grounds string) error {
+	if err := call.Validate(); err != nil {
+		return &Error{Code: recordCode(err), Op: "resolve", Identity: canonical.Identity{RunKey: r.key}, Execution: Unknown, cause: err}
+	}
 	err := r.boundary.retry(ctx, func(ctx context.Context) error {
 		return r.boundary.store.Resolve(ctx, canonical.Resolution{Run: r.key, Call: call, Verdict: verdict, Evidence: grounds})
 	})
