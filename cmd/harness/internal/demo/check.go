@@ -81,12 +81,12 @@ func orNone(text string) string {
 
 // checkEntries compares three accounts: the ledger's admissions, the tools' own, and the file's.
 func (d *demo) checkEntries(ctx context.Context) (string, error) {
-	var problems []error
 	admitted, err := d.admissions(ctx)
 	if err != nil {
 		return "", err
 	}
 	entered := d.entries.all()
+	var problems []error
 	if len(entered) != len(admitted) || len(admitted) != d.script.admitted() {
 		problems = append(problems, fmt.Errorf("%d entries, %d admissions, want %d of both", len(entered), len(admitted), d.script.admitted()))
 	}
@@ -100,21 +100,27 @@ func (d *demo) checkEntries(ctx context.Context) (string, error) {
 			problems = append(problems, fmt.Errorf("%s was entered and is not admitted", e.identity.Call.ID))
 		}
 	}
-	detail := fmt.Sprintf("%d admissions, %d entries", len(admitted), len(entered))
+	detail, err := d.recount(entered)
+	return fmt.Sprintf("%d admissions, %d entries%s", len(admitted), len(entered), detail), errors.Join(append(problems, err)...)
+}
+
+// recount compares the tools' own account with the lines of the file, where there is one that can be read back.
+func (d *demo) recount(entered []entry) (detail string, err error) {
 	lines, counted, err := d.entries.recount(d.runs)
 	if err != nil {
-		problems = append(problems, errors.New("the entries file cannot be read back"))
-	} else if counted {
-		detail += fmt.Sprintf(", %d lines in the file", len(lines))
-		var want []string
-		for _, e := range entered {
-			want = append(want, line(e.identity.Run, e.identity.Call.ID, e.tool))
-		}
-		if !slices.Equal(lines, want) {
-			problems = append(problems, fmt.Errorf("the entries file has %d lines of this run, want %d, one for each entry", len(lines), len(want)))
-		}
+		return "", errors.New("the entries file cannot be read back")
 	}
-	return detail, errors.Join(problems...)
+	if !counted {
+		return "", nil
+	}
+	want := make([]string, len(entered))
+	for i, e := range entered {
+		want[i] = line(e.identity.Run, e.identity.Call.ID, e.tool)
+	}
+	if !slices.Equal(lines, want) {
+		return "", fmt.Errorf("the entries file has %d lines of this run, want %d, one for each entry", len(lines), len(want))
+	}
+	return fmt.Sprintf(", %d lines in the file", len(lines)), nil
 }
 
 // admissions are the calls that the ledger has admitted, in order.
@@ -192,7 +198,7 @@ func (d *demo) checkFacts(context.Context) (string, error) {
 	return fmt.Sprintf("%d facts, %d bytes of text", len(report.Facts), len(report.Text())), errors.Join(problems...)
 }
 
-// checkKeys asks the server itself. Each admission has a record, the ledger is there, and each key has a life.
+// checkKeys asks the server itself. Each run has its ledger, each admission its record and no more, and each key a life.
 func (d *demo) checkKeys(ctx context.Context) (string, error) {
 	keys, err := d.place.outside.keys(ctx, d.runs)
 	if err != nil {
@@ -200,30 +206,19 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 	}
 	var problems []error
 	present := map[string]bool{}
+	records := 0
 	for _, key := range keys {
 		present[key.Name] = true
+		if strings.HasPrefix(key.Name, prefixOf(d.run.Key())+"call:") {
+			records++
+		}
 		if key.TTL <= 0 {
 			problems = append(problems, fmt.Errorf("the key %s has no expiry", key.Name))
 		}
 	}
-	want := []string{}
-	for _, run := range d.runs {
-		want = append(want, prefixOf(run)+"run")
-	}
-	for i, o := range d.outcomes {
-		if o.Execution() != lifecycle.NotStarted {
-			want = append(want, recordOf(d.run.Key(), canonical.CallName{ID: d.sent[i].ID}))
-		}
-	}
-	for _, name := range want {
+	for _, name := range d.wantedKeys() {
 		if !present[name] {
 			problems = append(problems, fmt.Errorf("the key %s is missing", name))
-		}
-	}
-	records := 0
-	for name := range present {
-		if strings.HasPrefix(name, prefixOf(d.run.Key())+"call:") {
-			records++
 		}
 	}
 	if records != d.script.admitted() {
@@ -233,6 +228,20 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 		d.document.Kept, d.document.LookWith, d.document.NeedsPassword = keys, d.look(), d.place.outside.needsPassword()
 	}
 	return fmt.Sprintf("%d keys, %d of them records", len(keys), records), errors.Join(problems...)
+}
+
+// wantedKeys are the ledger of each run and the record of each call that was let through.
+func (d *demo) wantedKeys() []string {
+	var want []string
+	for _, run := range d.runs {
+		want = append(want, prefixOf(run)+"run")
+	}
+	for i, o := range d.outcomes {
+		if o.Execution() != lifecycle.NotStarted {
+			want = append(want, recordOf(d.run.Key(), canonical.CallName{ID: d.sent[i].ID}))
+		}
+	}
+	return want
 }
 
 // checkShutdown ends the boundary, which lists what it could not store.
