@@ -12,7 +12,8 @@ import (
 type Harness struct {
 	Store   canonical.Store
 	Now     func() time.Time    // the store's time
-	Advance func(time.Duration) // moves the store's time, and with it every expiry; called while nothing else runs
+	Advance func(time.Duration) // moves the store's time, and with it every expiry; called while nothing else runs.
+	// Where time runs by itself, what has passed since the last move may be taken off.
 
 	// Slack is how far Now may be from the time that the store itself uses, and
 	// how far an expiry may be from what it should be. Zero for a time that

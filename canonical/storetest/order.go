@@ -105,7 +105,7 @@ func noTrace(p *probe) {
 	p.refuseWithoutTrace("over capacity", canonical.ErrCapacity, c.next(func(a *canonical.Admission) { a.Reserve = 2 * callReserve }))
 	p.refuseWithoutTrace("duplicate", canonical.ErrDuplicate, p.admission("first", claimed("another-claim")))
 	p.refuseWithoutTrace("too late", canonical.ErrTooLate, c.next(c.late))
-	p.h.Advance(runDuration)
+	p.h.Advance(runDuration + time.Minute)
 	p.refuseWithoutTrace("after the deadline", canonical.ErrDeadline, c.next())
 	p.close()
 	p.refuseWithoutTrace("closed", canonical.ErrRunClosed, c.next())
