@@ -6,15 +6,15 @@ package conversation
 func (r *reader) block(o object) []event {
 	switch o.word("type") {
 	case "tool_use":
-		return []event{{kind: called, format: blocks, id: o.text("id"), name: o.text("name"), body: r.optional(o, "input")}}
+		return []event{{kind: called, format: blocks, id: o.text("id"), name: o.text("name"), body: recorded(o, "input")}}
 	case "tool_result":
-		return []event{{kind: answered, format: blocks, id: o.text("tool_use_id"), body: r.content0(o, "content")}}
+		return []event{{kind: answered, format: blocks, id: o.text("tool_use_id"), body: resultOf(o, "content")}}
 	}
 	if use := o.child("toolUse"); len(use.members) > 0 {
-		return []event{{kind: called, format: blocks, id: use.text("toolUseId"), name: use.text("name"), body: r.optional(use, "input")}}
+		return []event{{kind: called, format: blocks, id: use.text("toolUseId"), name: use.text("name"), body: recorded(use, "input")}}
 	}
 	if result := o.child("toolResult"); len(result.members) > 0 {
-		return []event{{kind: answered, format: blocks, id: result.text("toolUseId"), body: r.content0(result, "content")}}
+		return []event{{kind: answered, format: blocks, id: result.text("toolUseId"), body: resultOf(result, "content")}}
 	}
 	return nil
 }
@@ -24,12 +24,12 @@ func (r *reader) block(o object) []event {
 func (r *reader) part(o object) []event {
 	for _, name := range [...]string{"functionCall", "function_call"} {
 		if call := o.child(name); len(call.members) > 0 {
-			return []event{{kind: called, format: parts, id: call.text("id"), name: call.text("name"), body: r.optional(call, "args")}}
+			return []event{{kind: called, format: parts, id: call.text("id"), name: call.text("name"), body: recorded(call, "args")}}
 		}
 	}
 	for _, name := range [...]string{"functionResponse", "function_response"} {
 		if result := o.child(name); len(result.members) > 0 {
-			return []event{{kind: answered, format: parts, id: result.text("id"), name: result.text("name"), body: r.content0(result, "response")}}
+			return []event{{kind: answered, format: parts, id: result.text("id"), name: result.text("name"), body: resultOf(result, "response")}}
 		}
 	}
 	return nil

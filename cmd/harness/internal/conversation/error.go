@@ -50,6 +50,8 @@ type reader struct {
 	file string
 	data []byte
 	err  *Error
+
+	lineAt, lines int // an offset and the line feeds before it: lines are asked for mostly in rising order
 }
 
 func (r *reader) fail(at int, reason Reason) {
@@ -58,5 +60,14 @@ func (r *reader) fail(at int, reason Reason) {
 	}
 }
 
-// line counts the lines up to an offset, from 1.
-func (r *reader) line(at int) int { return 1 + bytes.Count(r.data[:min(max(at, 0), len(r.data))], []byte{'\n'}) }
+// line is the line of an offset, from 1.
+func (r *reader) line(at int) int {
+	at = min(max(at, 0), len(r.data))
+	if at >= r.lineAt {
+		r.lines += bytes.Count(r.data[r.lineAt:at], []byte{'\n'})
+	} else {
+		r.lines -= bytes.Count(r.data[at:r.lineAt], []byte{'\n'})
+	}
+	r.lineAt = at
+	return 1 + r.lines
+}

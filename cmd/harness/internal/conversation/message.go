@@ -1,21 +1,21 @@
 package conversation
 
 // wrappers are members in which recorders put a whole message or item of a provider.
-var wrappers = [...]string{"message", "payload", "item", "content"}
+func wrappers() [4]string { return [...]string{"message", "payload", "item", "content"} }
 
 // isStep tells whether an object is one message, item, content or event of a conversation in any known format.
 func (r *reader) isStep(o object, nesting int) bool {
 	if isMessage(o) || isItem(o) {
 		return true
 	}
-	if v, ok := o.first("parts"); ok && v.isArray() {
+	if o.peek("parts").isArray() {
 		return true
 	}
 	if nesting > 1 {
 		return false
 	}
-	for _, name := range wrappers {
-		if v, ok := o.first(name); ok && v.isObject() && r.isStep(r.object(v), nesting+1) {
+	for _, name := range wrappers() {
+		if v := o.peek(name); v.isObject() && r.isStep(r.object(v), nesting+1) {
 			return true
 		}
 	}
@@ -31,26 +31,28 @@ func isMessage(o object) bool {
 	return false
 }
 
-// step gives the events of one message, item, content or event; there is always at least one.
-func (r *reader) step(o object, turn int) []event {
-	return r.unwrapped(o, turn, 0)
+// step gives the events of one message, item, content or event.
+func (r *reader) step(o object, turn, nesting int) []event {
+	if isMessage(o) || isItem(o) || o.peek("parts").isArray() {
+		return r.said(o, turn)
+	}
+	for _, name := range wrappers() {
+		if v, _ := o.get(name); v.isObject() && r.isStep(r.object(v), nesting+1) {
+			return r.step(r.object(v), turn, nesting+1)
+		}
+	}
+	return nil
 }
 
-func (r *reader) unwrapped(o object, turn, nesting int) []event {
+// said gives the events of a message, item or content that stands in no wrapper. One that neither calls nor answers
+// still parts two batches of calls, unless it is reasoning: one response holds the calls on both sides of that.
+func (r *reader) said(o object, turn int) []event {
 	var events []event
-	switch {
-	case isMessage(o):
-		events = append(r.message(o), r.content(o)...)
-	case isItem(o):
+	if isItem(o) {
 		events = r.item(o)
-	case o.has("parts"):
-		events = r.content(o)
-	case nesting <= 1:
-		for _, name := range wrappers {
-			if v, ok := o.first(name); ok && v.isObject() && r.isStep(r.object(v), nesting+1) {
-				return r.unwrapped(r.object(v), turn, nesting+1)
-			}
-		}
+	} else {
+		inside := r.content(o)
+		events = append(r.message(o, inside), inside...)
 	}
 	if len(events) == 0 && o.word("type") != "reasoning" {
 		events = []event{{kind: spoke}}
@@ -78,45 +80,34 @@ func (r *reader) content(o object) []event {
 	return events
 }
 
-// message reads what OpenAI Chat Completions, and those who copied it, keep beside the content.
-func (r *reader) message(o object) []event {
+// message reads what OpenAI Chat Completions, and those who copied it, keep beside the content. A message of a tool is
+// itself a result, unless its content holds results in the manner of the other formats.
+func (r *reader) message(o object, inside []event) []event {
 	var events []event
 	for v := range o.array("tool_calls").elements() {
 		events = append(events, r.chatCall(r.object(v)))
 	}
-	if _, ok := o.get("function_call"); ok {
-		events = append(events, r.function(o.child("function_call"), ""))
+	if call := o.child("function_call"); call.word("name") != "" {
+		events = append(events, r.function(call, ""))
 	}
-	switch o.word("role") {
-	case "tool", "function":
-		if e := r.chatResult(o); !r.holdsResults(o) {
-			events = append(events, e)
-		}
+	if role := o.word("role"); (role == "tool" || role == "function") && len(inside) == 0 {
+		events = append(events, r.chatResult(o))
 	}
 	return events
 }
 
-// holdsResults tells whether a message of a tool keeps its results as blocks or parts in the manner of other formats.
-func (r *reader) holdsResults(o object) bool {
-	for _, e := range r.content(o) {
-		if e.kind == answered {
-			return true
-		}
-	}
-	return false
-}
-
-// chatCall reads one element of tool_calls: a function, or a custom tool whose input is free text.
+// chatCall reads one element of tool_calls: a function, or a custom tool whose input is free text. Some providers fill
+// the member that does not apply with empty texts.
 func (r *reader) chatCall(o object) event {
 	id := o.text("id")
-	if custom := o.child("custom"); len(custom.members) > 0 {
-		return event{kind: called, format: chat, id: id, name: custom.text("name"), body: r.optional(custom, "input")}
+	if custom := o.child("custom"); custom.word("name") != "" {
+		return event{kind: called, format: chat, id: id, name: custom.text("name"), body: recorded(custom, "input")}
 	}
 	return r.function(o.child("function"), id)
 }
 
 func (r *reader) function(o object, id string) event {
-	return event{kind: called, format: chat, id: id, name: o.text("name"), body: r.optional(o, "arguments")}
+	return event{kind: called, format: chat, id: id, name: o.text("name"), body: recorded(o, "arguments")}
 }
 
 // chatResult reads a message of a tool. SWE-agent calls the id tool_call_ids and keeps it in a list.
@@ -128,21 +119,21 @@ func (r *reader) chatResult(o object) event {
 			break
 		}
 	}
-	return event{kind: answered, format: chat, id: id, name: o.text("name"), body: r.content0(o, "content")}
+	return event{kind: answered, format: chat, id: id, name: o.text("name"), body: resultOf(o, "content")}
 }
 
-// optional is what a member holds, nil where it is absent or null.
-func (r *reader) optional(o object, name string) []byte {
+// recorded is what a member holds, nil where it is absent or null.
+func recorded(o object, name string) []byte {
 	if v, ok := o.get(name); ok {
-		return r.bytes(v)
+		return o.r.bytes(v)
 	}
 	return nil
 }
 
-// content0 is what a member holds, empty but not nil where it is absent or null: a result without content is a result.
-func (r *reader) content0(o object, name string) []byte {
+// resultOf is what a member holds, empty but not nil where it is absent or null: a result without content is a result.
+func resultOf(o object, name string) []byte {
 	if v, ok := o.get(name); ok {
-		return r.bytes(v)
+		return o.r.bytes(v)
 	}
 	return []byte{}
 }

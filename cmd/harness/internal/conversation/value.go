@@ -89,6 +89,16 @@ func (o object) get(name string) (value, bool) {
 	return found, seen && !found.isNull()
 }
 
+// peek is the first member of that name, and never a failure: it serves to recognise what an object is.
+func (o object) peek(name string) value {
+	for _, m := range o.members {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return value{}
+}
+
 // has tells whether the object has a member of that name at all; null counts.
 func (o object) has(names ...string) bool {
 	for _, m := range o.members {
@@ -132,13 +142,12 @@ func (o object) text(names ...string) string {
 
 // word is a member by which the format is recognised: empty unless it is a well-formed string, and never a failure.
 func (o object) word(name string) string {
-	for _, m := range o.members {
-		if m.name == name && m.isString() {
-			text, _ := unquote(m.raw)
-			return text
-		}
+	v := o.peek(name)
+	if !v.isString() {
+		return ""
 	}
-	return ""
+	text, _ := unquote(v.raw)
+	return text
 }
 
 // array is a member that must be an array where it is there and not null.
