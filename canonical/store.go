@@ -19,7 +19,14 @@ import "context"
 //     [*NameError], [*LimitsError] or the lifecycle's error.
 //
 // The clauses below are the contract. Package storetest has a subtest for each,
-// named by its number, and a broken store that only this clause rejects.
+// named by its number, and a broken store that this clause rejects.
+//
+// What follows from them and is easily overlooked: a closed run stays closed when
+// it is found to be damaged; the life of a record never exceeds its run's; a write
+// whose raw was saved has a known effect, so it raises no barrier however it ends;
+// only resolve lifts a barrier, settle does not; delete drops a late result with
+// the record and keeps the verdict; a sweep of a run that is gone is
+// ErrRunMissing.
 type Store interface {
 	Runs
 	Calls
