@@ -139,7 +139,7 @@ func admitAfterClose(t *testing.T, d *deck) {
 }
 
 func admitAfterDeadline(t *testing.T, d *deck) {
-	const duration = 300 * time.Millisecond
+	const duration = 2 * time.Second
 	b := newBench(t, d, setup{
 		config: boundary.Config{Store: lostOnce(d, nil, func() { d.advance(t, duration) })},
 		spec:   boundary.RunSpec{MaxDuration: duration},

@@ -71,7 +71,7 @@ func (b *bench) unresolved() []canonical.CallName {
 }
 
 func diesInsideWrite(t *testing.T, d *deck) {
-	const due = 600 * time.Millisecond
+	const due = 2 * time.Second
 	for _, effect := range []canonical.Effect{canonical.EffectWrite, canonical.EffectUnknown} {
 		b := newBench(t, d, setup{})
 		other := b.joined(boundary.Config{})
