@@ -30,6 +30,7 @@ func (c *call) save(ctx context.Context, raw canonical.Raw) {
 // finish ends the record, on a context of its own, and builds the result from
 // what was stored.
 func (c *call) finish(ctx context.Context, e ending) Result {
+	c.rawBytes = e.raw.Size
 	start := c.b.now()
 	write, cancel := detached(ctx, c.run.limits.ClosingTimeout)
 	defer cancel()

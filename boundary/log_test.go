@@ -117,7 +117,7 @@ func lineFields(t *testing.T, _ *deck) {
 			"detail": `store: admit "t1:c1": the call name was used before`}},
 		{"tool call retained", zapcore.ErrorLevel, map[string]any{"tool_call_id": "c4", "seq": int64(3), "effect": "",
 			"evidence_status": "", "input_bytes": int64(0), "raw_bytes": int64(3), "text_bytes": int64(0), "reason": "not_stored"}},
-		{"tool call failed", zapcore.ErrorLevel, map[string]any{"tool_call_id": "c4", "seq": int64(3),
+		{"tool call failed", zapcore.ErrorLevel, map[string]any{"tool_call_id": "c4", "seq": int64(3), "raw_bytes": int64(3),
 			"text_bytes": message(lifecycle.ResultNotStored), "code": "RESULT_NOT_STORED", "op": "complete", "detail": ""}},
 	}
 	got := p.lines.All()

@@ -52,8 +52,8 @@ type Event struct {
 	Evidence   evidence.Status
 	Reason     RetainedReason // of EventRetained
 	InputBytes int
-	RawBytes   int64
-	TextBytes  int // what the model got
+	RawBytes   int64 // what the tool returned, kept or not; a lower bound where it was stopped at its limit
+	TextBytes  int   // what the model got
 	Took       Durations
 	Dropped    int // events dropped before this one, because the observer was too slow
 }

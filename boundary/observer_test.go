@@ -270,6 +270,10 @@ func eventFields(t *testing.T, _ *deck) {
 		t.Fatal(err)
 	}
 	kept := p.read("c3", says("123"))
+	p.faulty.Heal(fakes.MethodComplete)
+	small := reading(says("12345"))
+	small.MaxRawBytes = 4
+	large := p.Invoke(t.Context(), p.run, p.envelope("c4"), small)
 	_ = p.Shutdown(t.Context())
 	want := []boundary.Event{
 		{Kind: boundary.EventReady, Identity: id("c1"), Seq: 1, Tool: someTool, Execution: lifecycle.Completed,
@@ -279,7 +283,9 @@ func eventFields(t *testing.T, _ *deck) {
 		{Kind: boundary.EventRetained, Identity: id("c3"), Seq: 3, Tool: someTool, Reason: boundary.NotStored, Execution: lifecycle.Completed,
 			RawBytes: 3},
 		{Kind: boundary.EventFailed, Identity: id("c3"), Seq: 3, Tool: someTool, Code: lifecycle.ResultNotStored, Execution: lifecycle.Completed,
-			Effect: canonical.EffectRead, Evidence: evidence.Failed, InputBytes: len(someArgs), TextBytes: len(kept.Outcome.Text())},
+			Effect: canonical.EffectRead, Evidence: evidence.Failed, InputBytes: len(someArgs), RawBytes: 3, TextBytes: len(kept.Outcome.Text())},
+		{Kind: boundary.EventFailed, Identity: id("c4"), Seq: 4, Tool: someTool, Code: lifecycle.ResultTooLarge, Execution: lifecycle.Completed,
+			Effect: canonical.EffectRead, Evidence: evidence.Failed, InputBytes: len(someArgs), RawBytes: 5, TextBytes: len(large.Outcome.Text())},
 	}
 	got := p.told()
 	if len(got) != len(want) {

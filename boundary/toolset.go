@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 )
 
@@ -168,6 +169,7 @@ func (s *Toolset) Dispatch(ctx context.Context, run *Run, calls ...Call) []Resul
 			results[i] = s.boundary.invoke(ctx, c)
 			continue
 		}
+		results[i] = unanswered(c)
 		slots <- struct{}{}
 		c.place = order.next()
 		wave.Add(1)
@@ -179,6 +181,18 @@ func (s *Toolset) Dispatch(ctx context.Context, run *Run, calls ...Call) []Resul
 	wave.Wait()
 	return results
 }
+
+// unanswered stands in for the result of a call whose goroutine was ended from
+// inside, by runtime.Goexit in a host's code: nothing is known of it.
+func unanswered(c *call) Result {
+	err := &Error{Code: lifecycle.OutcomeUnknown, Op: "dispatch", Execution: Unknown, cause: errUnanswered}
+	if c.run != nil {
+		err.Identity.RunKey = c.run.key
+	}
+	return Result{Outcome: c.b.failure(err.Code, err.Execution), Err: err}
+}
+
+var errUnanswered = errors.New("the call's goroutine was ended by the host's own code")
 
 // call turns a model's call into one for the boundary. An unknown name has no
 // action, which preflight refuses after it has looked at id, run and request.

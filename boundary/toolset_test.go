@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ func TestToolset(t *testing.T) {
 		{"a_caller_who_has_gone", dispatchCancelled},
 		{"one_id_twice_in_one_message", idTwice},
 		{"a_slow_read_keeps_its_place", slowReadFirst},
+		{"a_goroutine_that_the_host_ends", goroutineEnds},
 		{"what_is_no_read_runs_alone_and_in_order", effectsAlone},
 		{"a_body_gets_what_was_sent_and_who_asked", bodyInput},
 		{"budget_of_a_tool", budgetOfTool},
@@ -139,14 +141,22 @@ func idTwice(t *testing.T, d *deck) {
 	b := newBench(t, d, setup{})
 	tool := says("r")
 	got := b.toolset(readTool("read", tool)).Dispatch(t.Context(), b.run, asked("c1", "read"), asked("c1", "read"), asked("c1", "read"))
-	codes := map[lifecycle.Code]int{}
-	for _, r := range got {
-		codes[r.Outcome.Code()]++
-	}
-	if codes[""] != 1 || codes[lifecycle.DuplicateToolCall] != 2 {
-		t.Errorf("codes %v, want one READY and two duplicates", codes)
-	}
+	wantReady(t, got[0], "seen: r") // the first in the message, every time
+	wantFailed(t, got[1], lifecycle.DuplicateToolCall, lifecycle.NotStarted)
+	wantFailed(t, got[2], lifecycle.DuplicateToolCall, lifecycle.NotStarted)
 	wantEntered(t, tool, 1)
+}
+
+// goroutineEnds: a host's code that ends its goroutine, as a test's FailNow does,
+// takes no answer of the others with it, and its own says that nothing is known.
+func goroutineEnds(t *testing.T, d *deck) {
+	b := newBench(t, d, setup{})
+	leaves := checking{says("1"), func([]byte) error { runtime.Goexit(); return nil }}
+	got := b.toolset(readTool("leaves", leaves), readTool("read", says("r"))).
+		Dispatch(t.Context(), b.run, asked("c1", "read"), asked("c2", "leaves"), asked("c3", "read"))
+	wantReady(t, got[0], "seen: r")
+	wantFailed(t, got[1], lifecycle.OutcomeUnknown, lifecycle.Unknown)
+	wantReady(t, got[2], "seen: r")
 }
 
 func slowReadFirst(t *testing.T, d *deck) {
