@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-redis race fuzz bench lint build scenarios check
+.PHONY: help demo test test-redis check-data race fuzz bench lint build scenarios check
 
 # The one place that pins the linter. It never enters go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -30,6 +30,10 @@ test: ## Run all tests; those for a real server run where redis-server is found
 
 test-redis: ## The same, afresh; a missing redis-server is a failure
 	@export HARNESS_REQUIRE_REDIS=1; $(call each,go test -count=1 ./...)
+
+check-data: ## Check against the sets in the folder SHARED_DATA, which stay outside the project
+	@test -d "$(SHARED_DATA)" || { echo 'SHARED_DATA must name the folder of the sets'; exit 1; }
+	@export SHARED_DATA="$$(cd "$(SHARED_DATA)" && pwd)"; $(call each,go test -count=1 -run CheckData ./...)
 
 race: ## Run all tests with the race detector (needs a C compiler)
 	@$(call each,go test -race ./...)

@@ -91,6 +91,7 @@ var arrows = []arrow{
 	{own("redisstore"), core},
 	{own("redisstore/embedded"), append(owns("redisstore"), core...)},
 	{own("fakes"), append(owns("boundary", "projector", "runprogress"), core...)},
+	{own("executors/..."), append(owns("boundary", "projector/...", "runprogress"), core...)},
 	{own("examples/..."), []string{vectors.Module + "/..."}},
 	{own("internal/..."), nil},
 }
