@@ -3,6 +3,7 @@ package boundary_test
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -139,13 +140,24 @@ func admitAfterClose(t *testing.T, d *deck) {
 }
 
 func admitAfterDeadline(t *testing.T, d *deck) {
-	const duration = 2 * time.Second
 	b := newBench(t, d, setup{
-		config: boundary.Config{Store: lostOnce(d, nil, func() { d.advance(t, duration) })},
-		spec:   boundary.RunSpec{MaxDuration: duration},
+		config: boundary.Config{Store: lostOnce(d, nil, func() { d.advance(t, d.soon) })},
+		spec:   boundary.RunSpec{MaxDuration: d.soon},
 	})
-	tool := says("ok")
-	wantReady(t, b.read("a", tool), "seen: ok")
+	in := make(chan struct{})
+	tool := &body{do: func(_ context.Context, _ boundary.Input, raw io.Writer) error {
+		close(in)
+		_, err := io.WriteString(raw, "ok")
+		return err
+	}}
+	got := b.read("a", tool)
+	<-in // the call goes on, with no time left; how it ends is the tool's doing
+	if code := got.Outcome.Code(); code != "" && code != lifecycle.ToolTimeout {
+		t.Errorf("outcome %v, want READY or TOOL_TIMEOUT", got.Outcome)
+	}
+	if rec := b.record("a"); !rec.State.Final() || rec.Execution == lifecycle.NotStarted {
+		t.Errorf("record %s %s, want it ended after its tool was entered", rec.State, rec.Execution)
+	}
 	wantEntered(t, tool, 1)
 	wantFailed(t, b.read("b", tool), lifecycle.RunDeadlineExceeded, lifecycle.NotStarted)
 }

@@ -24,6 +24,7 @@ type deck struct {
 	canonical.Store
 	now     func() time.Time                               // the clock of the processes that use the store
 	advance func(*testing.T, time.Duration)                // lets the store's time pass; a real server is waited for
+	soon    time.Duration                                  // what a deadline may be that a few calls must meet, however busy the machine is
 	keys    func(*testing.T, ...canonical.RunKey) []string // what is kept of the runs, by name
 }
 
@@ -48,6 +49,7 @@ func fakeBackend() backend {
 			Store:   store,
 			now:     clock.Now,
 			advance: func(_ *testing.T, d time.Duration) { clock.Advance(d) },
+			soon:    time.Second,
 			keys: func(_ *testing.T, runs ...canonical.RunKey) []string {
 				var names []string
 				for _, run := range runs {

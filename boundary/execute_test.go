@@ -254,14 +254,16 @@ func leftBehind(t *testing.T, b *bench, tool *held, env boundary.Envelope, actio
 	}
 }
 
-func shortTools() boundary.Config {
-	return boundary.Config{Limits: canonical.Limits{ToolTimeout: time.Millisecond}}
+// short is an action whose time is up at once.
+func short(a boundary.Action) boundary.Action {
+	a.Timeout = time.Millisecond
+	return a
 }
 
 func lateRead(t *testing.T, d *deck) {
-	b := newBench(t, d, setup{config: shortTools()})
+	b := newBench(t, d, setup{})
 	tool := holds(t, "late bytes")
-	leftBehind(t, b, tool, b.envelope("a"), reading(tool), lifecycle.ToolTimeout)
+	leftBehind(t, b, tool, b.envelope("a"), short(reading(tool)), lifecycle.ToolTimeout)
 	before := b.record("a")
 	wantReady(t, b.read("b", says("ok")), "seen: ok") // a read raises no barrier
 	tool.release()
@@ -282,9 +284,9 @@ func lateRead(t *testing.T, d *deck) {
 }
 
 func lateWrite(t *testing.T, d *deck) {
-	b := newBench(t, d, setup{config: shortTools()})
+	b := newBench(t, d, setup{})
 	tool := holds(t, "order 17 placed")
-	leftBehind(t, b, tool, b.writeEnvelope("w"), writing(tool), lifecycle.OutcomeUnknown)
+	leftBehind(t, b, tool, b.writeEnvelope("w"), short(writing(tool)), lifecycle.OutcomeUnknown)
 	before := b.record("w")
 	wantFailed(t, b.read("a", says("no")), lifecycle.UnresolvedEffect, lifecycle.NotStarted)
 	tool.release()
@@ -308,7 +310,7 @@ func lateWrite(t *testing.T, d *deck) {
 
 func latePanic(t *testing.T, d *deck) {
 	for name, how := range map[string]func(){"panic": func() { panic("s3cr3t") }, "goexit": runtime.Goexit} {
-		b := newBench(t, d, setup{config: shortTools()})
+		b := newBench(t, d, setup{})
 		tool := holds(t, "unused")
 		entered := tool.do
 		tool.do = func(ctx context.Context, in boundary.Input, _ io.Writer) error {
@@ -316,7 +318,7 @@ func latePanic(t *testing.T, d *deck) {
 			how()
 			return nil
 		}
-		leftBehind(t, b, tool, b.envelope("a"), reading(tool), lifecycle.ToolTimeout)
+		leftBehind(t, b, tool, b.envelope("a"), short(reading(tool)), lifecycle.ToolTimeout)
 		tool.release()
 		if late := <-b.handed; !late.Failed || late.Raw.Size != 0 || late.Reason != boundary.Late {
 			t.Errorf("%s: handed %+v, want a late failure", name, late)

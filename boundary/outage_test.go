@@ -49,7 +49,7 @@ func TestOutage(t *testing.T) {
 // serverBench is a process on a redis-server of its own.
 func serverBench(t *testing.T, p *redistest.Process, s setup) *bench {
 	t.Helper()
-	return newBench(t, &deck{Store: dial(t, p.URL()), now: time.Now, advance: pass, keys: keysOf(p.Client())}, s)
+	return newBench(t, &deck{Store: dial(t, p.URL()), now: time.Now, advance: pass, keys: keysOf(p.Client()), soon: time.Second}, s)
 }
 
 // wantNoPlace checks that neither face shows where the server is or what its
@@ -67,7 +67,7 @@ func wantNoPlace(t *testing.T, got boundary.Result, p *redistest.Process) {
 
 func serverStopped(t *testing.T) {
 	server := redistest.Server(t)
-	b := serverBench(t, server, setup{config: boundary.Config{Limits: canonical.Limits{ClosingTimeout: 500 * time.Millisecond}}})
+	b := serverBench(t, server, setup{config: boundary.Config{Limits: canonical.Limits{ClosingTimeout: time.Second}}})
 	wantReady(t, b.read("before", says("ok")), "seen: ok")
 	server.Stop()
 	tool := says("no")
@@ -88,7 +88,7 @@ func serverStopped(t *testing.T) {
 // lands or is too late, nothing is entered and nothing stays open.
 func serverFrozen(t *testing.T) {
 	server := redistest.Server(t)
-	b := serverBench(t, server, setup{config: boundary.Config{Limits: canonical.Limits{ClosingTimeout: 400 * time.Millisecond}}})
+	b := serverBench(t, server, setup{config: boundary.Config{Limits: canonical.Limits{ClosingTimeout: time.Second}}})
 	wantReady(t, b.read("before", says("ok")), "seen: ok")
 	server.Pause()
 	tool := says("no")
@@ -216,7 +216,7 @@ func connectionLosesAnswers(t *testing.T) {
 			t.Fatalf("Dial: %v", err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		b := newBench(t, &deck{Store: store, now: time.Now, advance: pass, keys: keysOf(server.Client())}, setup{spec: anyBudget()})
+		b := newBench(t, &deck{Store: store, now: time.Now, advance: pass, keys: keysOf(server.Client()), soon: time.Second}, setup{spec: anyBudget()})
 		wantReady(t, b.write("warm", says("ok")), "seen: ok")
 		for _, step := range []fakes.Method{fakes.MethodAdmit, fakes.MethodSave, fakes.MethodComplete} {
 			losing := &arming{Store: store, step: step, wire: wire}

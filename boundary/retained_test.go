@@ -115,10 +115,10 @@ func settleSwept(t *testing.T, d *deck) {
 // seconds, which a real server has to be waited for.
 func settleExpired(t *testing.T, d *deck) {
 	limits := canonical.Limits{
-		RecordTTL: canonical.DueMargin + 100*time.Millisecond, ToolTimeout: 20 * time.Millisecond,
-		ProjectorTimeout: 20 * time.Millisecond, ClosingTimeout: 50 * time.Millisecond,
+		RecordTTL: canonical.DueMargin + 1500*time.Millisecond, ToolTimeout: 500 * time.Millisecond,
+		ProjectorTimeout: 500 * time.Millisecond, ClosingTimeout: 500 * time.Millisecond,
 	}
-	b := newBench(t, d, setup{config: boundary.Config{Limits: limits}, spec: boundary.RunSpec{MaxDuration: time.Second}})
+	b := newBench(t, d, setup{config: boundary.Config{Limits: limits}, spec: boundary.RunSpec{MaxDuration: 2 * time.Second}})
 	kept := b.keep(b.envelope("a"), reading(says("ok")))
 	d.advance(t, limits.RecordTTL)
 	err := b.Settle(t.Context(), kept)

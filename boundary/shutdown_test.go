@@ -164,9 +164,8 @@ func shutdownBroken(t *testing.T, d *deck) {
 // shutdownLate: a host that takes no results finds late ones in the error, and
 // the call they belong to is not counted as open.
 func shutdownLate(t *testing.T, d *deck) {
-	config := shortTools()
-	config.Store, config.Authorizer, config.Now = d.Store, boundary.AllowAll{}, d.now
 	arrived := make(chan struct{})
+	config := boundary.Config{Store: d.Store, Authorizer: boundary.AllowAll{}, Now: d.now}
 	config.Observer = boundary.ObserverFunc(func(_ context.Context, e boundary.Event) {
 		if e.Kind == boundary.EventRetained {
 			close(arrived)
@@ -179,7 +178,8 @@ func shutdownLate(t *testing.T, d *deck) {
 	}
 	b.run = b.open(boundary.RunSpec{})
 	tool := holds(t, "late")
-	wantFailed(t, b.read("a", tool), lifecycle.ToolTimeout, lifecycle.Unknown)
+	got := b.Invoke(t.Context(), b.run, b.envelope("a"), short(reading(tool)))
+	wantFailed(t, got, lifecycle.ToolTimeout, lifecycle.Unknown)
 	if err := b.Shutdown(t.Context()); err != nil {
 		t.Errorf("Shutdown: %v; a body that was left behind has no outcome any more", err)
 	}

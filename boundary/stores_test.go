@@ -33,7 +33,7 @@ func embeddedDeck(t *testing.T) *deck {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	t.Cleanup(func() { _ = client.Close() })
 	return &deck{
-		Store: server.Store(), now: server.Now, keys: keysOf(client),
+		Store: server.Store(), now: server.Now, keys: keysOf(client), soon: time.Second,
 		advance: func(_ *testing.T, d time.Duration) { server.Advance(d) },
 	}
 }
@@ -43,7 +43,7 @@ func embeddedDeck(t *testing.T) *deck {
 func redisDeck(t *testing.T) *deck {
 	t.Helper()
 	db := redistest.Shared(t)
-	return &deck{Store: dial(t, db.URL()), now: time.Now, keys: keysOf(db.Client()), advance: pass}
+	return &deck{Store: dial(t, db.URL()), now: time.Now, keys: keysOf(db.Client()), advance: pass, soon: 2 * time.Second}
 }
 
 // pass waits for real time to pass, as a server's does.
