@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,10 +17,11 @@ import (
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/canonical/storetest"
 	"github.com/toolharness/harness/internal/redistest"
+	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/redisstore"
 )
 
-func TestConformance(t *testing.T) {
+func TestT64_conformance(t *testing.T) {
 	t.Parallel()
 	t.Run("embedded", func(t *testing.T) { storetest.Run(t, embeddedHarness) })
 	t.Run("redis", func(t *testing.T) {
@@ -83,8 +85,18 @@ func (p *probes) harness(s canonical.Store, now func() time.Time, advance func(t
 		Store: s, Now: now, Advance: advance, Slack: slack,
 		Keys: p.keys, Fingerprint: p.fingerprint, SnapshotLedger: p.snapshot,
 		PlantForeign: p.plantForeign, PlantNewer: p.plantNewer, PlantNewerLedger: p.plantNewerLedger,
-		Corrupt: p.corrupt, RawReads: func() int { return int(p.raw.Load()) }, DropPiece: func() { p.drop.Store(true) },
+		Corrupt: p.corrupt, RawReads: func() int { return int(p.raw.Load()) }, DropPiece: func() { p.dropNext(s) },
 	}
+}
+
+// dropNext loses a part of the next body. The server must know the script by
+// then: a delivery that it answers with NOSCRIPT is repeated in any case.
+func (p *probes) dropNext(s canonical.Store) {
+	ghost := canonical.Ending{Run: runKey("ghost"), Call: callName("ghost"), Claim: "ghost", Verdict: lifecycle.Fail(lifecycle.ToolTimeout, lifecycle.Completed)}
+	if _, err := s.Complete(ctx, ghost); !errors.Is(err, canonical.ErrMissing) {
+		p.t.Fatalf("the end of a call that is not there = %v", err)
+	}
+	p.drop.Store(true)
 }
 
 // base is how the keys of a run begin, as doc.go has them.

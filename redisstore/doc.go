@@ -93,9 +93,18 @@
 //
 // The strength that is reported is always "memory". A loss that some process
 // noticed, because it had seen a later sequence than the ledger has, marks the
-// run as damaged. Settlements are outside the run's capacity.
+// run as damaged.
 //
-// Deadlines are as exact as the clocks of the servers agree. Redis 7.0 is what
+// # Not guaranteed
+//
+// Settlements are outside the run's capacity: one a swept call, within the same
+// limits. A call that holds more than it reserved is counted as it is, and not
+// refused. go-redis writes lines of its own about connections, with addresses in
+// them, to standard error; its SetLogger is the process's to set.
+//
+// Deadlines are as exact as the clocks of the servers agree. Scripts ask TIME;
+// readers take the ledger's expiry less its PTTL, since a cluster client would
+// send TIME, which has no key, to any node. Redis 7.0 is what
 // is tested; 6.2 and Valkey are used with nothing that they lack, and are not
 // tested. Lua never parses JSON, and Go alone reads it.
 //

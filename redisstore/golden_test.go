@@ -144,7 +144,7 @@ func plainly(value any) string {
 	return text
 }
 
-func TestGolden_P46_current_version_is_written_as_before(t *testing.T) {
+func TestP46_golden_current_version_is_written_as_before(t *testing.T) {
 	t.Parallel()
 	e := mini(t)
 	for name, g := range dump(t, e, goldenRun(t, e)) {
@@ -215,7 +215,7 @@ func versions() []int {
 	return list
 }
 
-func TestGolden_P46_versions_load(t *testing.T) {
+func TestP46_golden_versions_load(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e env) {
 		now, err := e.client.Time(ctx).Result()
@@ -236,7 +236,7 @@ func TestGolden_P46_versions_load(t *testing.T) {
 	})
 }
 
-func TestGolden_P46_newer_version_is_refused_and_untouched(t *testing.T) {
+func TestP46_golden_newer_version_is_refused_and_untouched(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e env) {
 		state := open(t, e.store, "newer")

@@ -139,7 +139,7 @@ func TestHealth_of_cluster_clients(t *testing.T) {
 	}
 }
 
-func TestHealth_T54_of_a_server_that_is_gone(t *testing.T) {
+func TestHealth_of_a_server_that_is_gone(t *testing.T) {
 	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
 		p := redistest.Server(t)

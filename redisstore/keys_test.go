@@ -83,8 +83,8 @@ func claimKey(t *testing.T, owner map[string]string, key, who string) {
 	owner[key] = who
 }
 
-// T08: the id can be read in the key, byte for byte.
-func TestKeys_T08_hold_the_id_literally(t *testing.T) {
+// The id can be read in the key, byte for byte.
+func TestKeys_hold_the_id_literally(t *testing.T) {
 	t.Parallel()
 	s := &Store{prefix: "p"}
 	call := canonical.CallName{Turn: "3", ID: "call_Ab|fc_1:2/x+y=@~"}

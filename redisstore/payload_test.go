@@ -79,7 +79,7 @@ func TestPayload_join_notices_every_change(t *testing.T) {
 }
 
 // Other bytes, another claim or another kind have other names.
-func TestPayload_P09_names_never_meet(t *testing.T) {
+func TestPayload_names_never_meet(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	n := 0

@@ -41,11 +41,12 @@ func payloadFields(t testing.TB, e env, key string) []string {
 	return fields
 }
 
-// lostScripts is a hook that empties the script cache before the first
-// transaction, and lets nothing through after it.
+// lostScripts is a hook that empties the script cache before a transaction, the
+// first unless some are let through, and lets nothing through after it.
 type lostScripts struct {
-	flush func()
-	sent  int
+	flush   func()
+	through int
+	sent    int
 }
 
 // DialHook implements [redis.Hook].
@@ -60,10 +61,13 @@ func (l *lostScripts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 		if !carries(cmds) {
 			return next(ctx, cmds)
 		}
-		if l.sent++; l.sent > 1 {
+		switch l.sent++; {
+		case l.sent <= l.through:
+		case l.sent == l.through+1:
+			l.flush()
+		default:
 			return errKilled
 		}
-		l.flush()
 		return next(ctx, cmds)
 	}
 }
@@ -100,6 +104,41 @@ func TestScript(t *testing.T) {
 					t.Errorf("expiry %d, fields %v; want %d as at birth, and the fields of the unfinished ending", at.Milliseconds(), payloadFields(t, e, recordKey(a)), got.Expires.UnixMilli())
 				}
 				complete(t, e.store, large)
+			}
+		})
+		t.Run("P10_noscript_while_a_late_result_is_settled", func(t *testing.T) {
+			e := server(t)
+			state := open(t, e.store, "r")
+			a := admission(state, "c1", canonical.EffectRead)
+			got := admit(t, e.store, a)
+			e.advance(time.Hour)
+			if _, err := e.store.Sweep(ctx, canonical.Sweeping{Run: a.Run, Max: 1}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.store.Complete(ctx, ready(a, got.Expires, nil)); !errors.Is(err, canonical.ErrConflict) { // makes the script known
+				t.Fatal(err)
+			}
+			hook := &lostScripts{through: 1, flush: func() {
+				if err := e.client.ScriptFlush(ctx).Err(); err != nil {
+					t.Error(err)
+				}
+			}}
+			late := ready(a, got.Expires, make([]byte, 64<<10))
+			if _, err := hooked(t, e, hook).Settle(ctx, late); err == nil || hook.sent != 3 {
+				t.Fatalf("settle = %v after %d transactions, want an error behind complete and NOSCRIPT", err, hook.sent)
+			}
+			key := base(a.Run) + "settled:" + a.Call.String()
+			if at, want := e.client.PExpireTime(ctx, key).Val(), e.client.PExpireTime(ctx, base(a.Run)+"run").Val(); at != want || at < 0 {
+				t.Errorf("the unfinished settlement expires %d, want with the run, %d", at, want)
+			}
+			if set, err := e.store.SettlementOf(ctx, a.Run, a.Call); err != nil || set.Late != nil {
+				t.Errorf("an unfinished settlement reads as %+v, %v", set.Late, err)
+			}
+			if _, err := e.store.Settle(ctx, late); err != nil {
+				t.Fatal(err)
+			}
+			if set, err := e.store.SettlementOf(ctx, a.Run, a.Call); err != nil || !bytes.Equal(set.Late.Raw.Bytes, late.Raw.Bytes) {
+				t.Errorf("settled again: %+v, %v", set.Late, err)
 			}
 		})
 		t.Run("P10_scripts_lost_and_repaired", func(t *testing.T) {
@@ -189,8 +228,119 @@ func TestPieces(t *testing.T) {
 	})
 }
 
+// Bytes of a delivery that broke off do not stay when another one ends the call.
+func TestPieces_left_over_go_with_the_end(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e env) {
+		state := open(t, e.store, "r")
+		a := admission(state, "c1", canonical.EffectRead)
+		got := admit(t, e.store, a)
+		s := hooked(t, e, &cutter{after: 2, then: func() error { return errKilled }})
+		if _, err := s.Complete(ctx, ready(a, got.Expires, make([]byte, 2<<20))); err == nil {
+			t.Fatal("the delivery was not broken off")
+		}
+		if n := len(payloadFields(t, e, recordKey(a))); n != 2 {
+			t.Fatalf("%d pieces arrived, want 2", n)
+		}
+		complete(t, e.store, ready(a, got.Expires, []byte("other bytes")))
+		if left := payloadFields(t, e, recordKey(a)); len(left) != 4 { // raw, agent result, facts, coverage
+			t.Errorf("the record has the fields %v, want four", left)
+		}
+	})
+}
+
+// A record must not live longer than its run, nor be due later than the run's
+// deadline and what its end may take, whatever its admission asks for.
+func TestAdmit_within_the_life_of_the_run(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e env) {
+		state := open(t, e.store, "r")
+		a := admission(state, "c1", canonical.EffectWrite)
+		a.TTL, a.Timeout = 1000*time.Hour, 100*time.Hour
+		got := admit(t, e.store, a)
+		if !got.Expires.Equal(state.Expires) {
+			t.Errorf("the record expires %v, want with its run, %v", got.Expires, state.Expires)
+		}
+		if want := state.Deadline.Add(a.Closing); !got.Due.Equal(want) {
+			t.Errorf("the call is due %v, want %v", got.Due, want)
+		}
+	})
+}
+
+// Delete takes the bodies of a late result as well; what a host decided stays.
+func TestDelete_takes_late_bodies(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e env) {
+		state := open(t, e.store, "r")
+		a := admission(state, "c1", canonical.EffectRead)
+		got := admit(t, e.store, a)
+		e.advance(time.Hour)
+		if _, err := e.store.Sweep(ctx, canonical.Sweeping{Run: a.Run, Max: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.store.Settle(ctx, ready(a, got.Expires, make([]byte, 64<<10))); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.store.Resolve(ctx, canonical.Resolution{Run: a.Run, Call: a.Call, Verdict: canonical.NotApplied, Evidence: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		key := base(a.Run) + "settled:" + a.Call.String()
+		if n := len(payloadFields(t, e, key)); n != 2 {
+			t.Fatalf("the settlement has %d bodies, want 2", n)
+		}
+		if err := e.store.Delete(ctx, a.Run, a.Call); err != nil {
+			t.Fatal(err)
+		}
+		if left := payloadFields(t, e, key); len(left) != 0 {
+			t.Errorf("the settlement still has %v", left)
+		}
+		set, err := e.store.SettlementOf(ctx, a.Run, a.Call)
+		if err != nil || set.Late != nil || set.Resolved == nil || set.Resolved.Verdict != canonical.NotApplied {
+			t.Errorf("the settlement is %+v, %v; want the verdict alone", set, err)
+		}
+	})
+}
+
+// A ledger that was evicted does not come back as a key without a life, and what
+// is still there can be ended and read.
+func TestLedger_that_is_lost(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e env) {
+		state := open(t, e.store, "r")
+		a, b, c := admission(state, "c1", canonical.EffectWrite), admission(state, "c2", canonical.EffectWrite), admission(state, "c3", canonical.EffectRead)
+		got := admit(t, e.store, a)
+		admit(t, e.store, b)
+		admit(t, e.store, c)
+		complete(t, e.store, ready(c, got.Expires, []byte("raw")))
+		if err := e.client.Del(ctx, base(a.Run)+"run").Err(); err != nil {
+			t.Fatal(err)
+		}
+		complete(t, e.store, ready(a, got.Expires, []byte("raw")))
+		if _, err := e.store.Save(ctx, canonical.Saving{Run: b.Run, Call: b.Call, Claim: b.Claim, Raw: canonical.NewRaw([]byte("raw"))}); err != nil {
+			t.Errorf("save = %v", err)
+		}
+		if err := e.store.Delete(ctx, c.Run, c.Call); err != nil {
+			t.Errorf("delete = %v", err)
+		}
+		if _, err := e.store.Admit(ctx, admission(state, "c4", canonical.EffectRead)); !errors.Is(err, canonical.ErrRunMissing) {
+			t.Errorf("admit = %v, want ErrRunMissing", err)
+		}
+		if again, err := e.store.Admit(ctx, b); err != nil || !again.Own {
+			t.Errorf("our own claim again = %+v, %v; want it recognized", again, err)
+		}
+		if n := e.client.Exists(ctx, base(a.Run)+"run").Val(); n != 0 {
+			t.Errorf("the ledger is there again: %v", e.client.HGetAll(ctx, base(a.Run)+"run").Val())
+		}
+		for _, key := range e.client.Keys(ctx, "*").Val() {
+			if e.client.PTTL(ctx, key).Val() < 0 {
+				t.Errorf("%s has no expiry", key)
+			}
+		}
+	})
+}
+
 // A refusal takes only what came with it and was not accepted.
-func TestRefusal_P09_leaves_no_field_behind(t *testing.T) {
+func TestP09_a_refusal_leaves_no_field_behind(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e env) {
 		state := open(t, e.store, "r")

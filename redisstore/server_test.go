@@ -190,7 +190,7 @@ func TestHeads(t *testing.T) {
 			}
 			w.took(t, "no heads", 0, func() error { _, err := s.Heads(ctx, state.Run, nil); return err })
 		})
-		t.Run("T74_one_unreadable_record_hides_no_other", func(t *testing.T) {
+		t.Run("one_unreadable_record_hides_no_other", func(t *testing.T) {
 			state := open(t, e.store, "mixed")
 			var names []canonical.CallName
 			for _, id := range []string{"good", "facts", "meta", "newer", "foreign", "none", "good2"} {
@@ -262,7 +262,7 @@ func TestMemory(t *testing.T) {
 				}
 			}
 		})
-		t.Run("T59_no_memory_at_admission", func(t *testing.T) {
+		t.Run("no_memory_at_admission", func(t *testing.T) {
 			e := server(t)
 			state := open(t, e.store, "r")
 			before := snapshot(t, e)
@@ -364,7 +364,7 @@ func TestLostReply(t *testing.T) {
 	each(t, func(t *testing.T, e env) {
 		for _, retries := range []int{3, -1} {
 			for _, size := range []int{10, 64 << 10, 3 << 20} {
-				t.Run("P01_P02_T57_replies_are_lost", func(t *testing.T) {
+				t.Run("P01_P02_replies_are_lost", func(t *testing.T) {
 					state := open(t, e.store, fmt.Sprintf("r%d.%d", retries, size))
 					warm := admission(state, "warm", canonical.EffectRead)
 					complete(t, e.store, ready(warm, admit(t, e.store, warm).Expires, []byte("x")))

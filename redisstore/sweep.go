@@ -82,7 +82,8 @@ func (s *Store) stillOpen(ctx context.Context, k runKeys, calls []canonical.Open
 }
 
 // Sweep implements [canonical.Effects]. Two trips: what is due, then one script
-// a call in one pipeline. Each script decides anew.
+// a call in one pipeline. Each script decides anew. A record that cannot be read
+// is the error; the others are swept and answered all the same.
 func (s *Store) Sweep(ctx context.Context, m canonical.Sweeping) ([]canonical.Swept, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
