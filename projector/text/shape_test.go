@@ -33,7 +33,7 @@ func TestTopArrayIsFilled(t *testing.T) {
 		Returned, Omitted int
 	}
 	whole := len(numbers(1000))
-	for limit := 60; limit < 4000; limit += 13 {
+	for limit := 60; limit < 4000; limit += 61 {
 		got := shownIn(t, numbers(1000), limit)
 		if err := json.Unmarshal([]byte(got), &kept); limit < whole && (err != nil || len(kept.Items) != kept.Returned || kept.Returned+kept.Omitted != 1000) {
 			t.Fatalf("limit %d: %v, %d items, returned %d, omitted %d", limit, err, len(kept.Items), kept.Returned, kept.Omitted)
@@ -178,7 +178,7 @@ func TestEveryLimit(t *testing.T) {
 		"text":   strings.Repeat("一行文字 and words\n", 200),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for limit := 1; limit < 9000; limit += 1 + limit/20 {
+			for limit := 1; limit < 9000; limit += 1 + limit/12 {
 				in := input(raw)
 				in.Limits.AgentBytes = limit
 				p, err := projectIn(t, in, text.Options{})

@@ -14,13 +14,13 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	row := `{"id":9007199254740993,"名":"` + strings.Repeat("漢字 ", 70) + `","price":0.10,"tags":["a",[1,[2]]]}`
-	object := `{"data":{"list":[` + strings.Repeat(row+",", 30) + `1]},"n":1.10}`
+	object := `{"data":{"list":[` + strings.Repeat(row+",", 12) + `1]},"n":1.10}`
 	t.Run("anything", func(t *testing.T) {
 		projectortest.Run(t, text.New(text.Options{Coverage: searched}),
-			projectortest.Case{Name: "array", Raw: []byte("[" + strings.Repeat(row+",", 60) + row + "]"), Want: evidence.Found},
+			projectortest.Case{Name: "array", Raw: []byte("[" + strings.Repeat(row+",", 24) + row + "]"), Want: evidence.Found},
 			projectortest.Case{Name: "object", Request: []byte(request), Raw: []byte(object), Want: evidence.Found},
-			projectortest.Case{Name: "string", Raw: []byte(`"` + strings.Repeat(`漢\n`, 1500) + `"`), Want: evidence.Found},
-			projectortest.Case{Name: "text", Raw: []byte(strings.Repeat("a line 漢字\r\n", 300)), Want: evidence.Found},
+			projectortest.Case{Name: "string", Raw: []byte(`"` + strings.Repeat(`漢\n`, 600) + `"`), Want: evidence.Found},
+			projectortest.Case{Name: "text", Raw: []byte(strings.Repeat("a line 漢字\r\n", 150)), Want: evidence.Found},
 			projectortest.Case{Name: "number", Raw: []byte("123456789012345678901234567890"), Want: evidence.Found},
 			projectortest.Case{Name: "none", Request: []byte(request), Raw: []byte(" [] "), Want: evidence.None},
 			projectortest.Case{Name: "null", Raw: []byte("null"), Want: evidence.Failed},
