@@ -35,6 +35,8 @@
 //
 //   - A tool body is entered at most once per admission, and a call name is
 //     admitted at most once per run, from any number of processes.
+//   - The calls of one message ([Toolset.Dispatch]) are admitted in its order, so
+//     that budgets, duplicates and reports do not depend on which was faster.
 //   - Every outcome says whether the tool ran: no, yes or unknown. Unknown never
 //     becomes success by itself.
 //   - An effect whose outcome is unknown stops all further calls of its run until
