@@ -379,6 +379,23 @@ func TestGroupsAddUp(t *testing.T) {
 	}
 }
 
+// A log of nothing but different words is counted to the last record.
+func TestManyGroupsAddUp(t *testing.T) {
+	t.Parallel()
+	const records = 5000
+	var all []lines.Record
+	for i := range records {
+		word := string(rune(0x4e00 + i))
+		all = append(all, lines.Record{Level: word, Message: "message " + word})
+	}
+	e := search()
+	e.Limit = 0
+	s := read(t, projected(t, encoded(t, e, all, lines.End{Reached: true}), lines.Options{}))
+	if got := s.OtherLevels + len(s.Levels); got != records || s.OtherPatterns+len(s.Patterns) != records || s.Count != records {
+		t.Errorf("levels add up to %d, patterns to %d of %d; want %d", got, s.OtherPatterns+len(s.Patterns), s.Count, records)
+	}
+}
+
 func TestSamplesAreClipped(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", "é", "漢", "😀", "\n\t漢 "} {
