@@ -86,6 +86,8 @@ func ownText(err error) (text string) {
 		return err.Error()
 	case foreignError:
 		return ""
+	case canonical.SafeTexter:
+		return e.SafeText()
 	case interface{ Unwrap() error }:
 		return ownText(e.Unwrap())
 	case interface{ Unwrap() []error }:

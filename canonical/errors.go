@@ -104,3 +104,10 @@ func (e *RefusedError) Error() string {
 
 // Unwrap returns the sentinel.
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// SafeTexter is what an error of a store may implement to say that a text of it
+// holds names, numbers and rules only: no key, body, address or secret. A host's
+// error then shows that text; of any other foreign error it shows nothing.
+type SafeTexter interface {
+	SafeText() string
+}

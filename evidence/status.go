@@ -41,9 +41,8 @@ type Error struct {
 	Size   int64  // what was given, where the rule is a limit; else 0
 }
 
-// Error has field, rule and sizes, never the text.
 // Error names field and rule, with size and limit (bytes, or entries of a list)
-// where the rule is one.
+// where the rule is one; never the text.
 func (e *Error) Error() string {
 	if e.Limit > 0 {
 		return fmt.Sprintf("evidence: %s: %s (%d, limit %d)", e.Field, e.Reason, e.Size, e.Limit)

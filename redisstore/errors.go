@@ -48,6 +48,9 @@ func (e *EvictionError) Error() string {
 	return fmt.Sprintf("redisstore: open: the server's maxmemory-policy is %q; a run needs noeviction, or Options.AcceptEviction", e.Policy)
 }
 
+// SafeText implements [canonical.SafeTexter].
+func (e *EvictionError) SafeText() string { return e.Error() }
+
 // kindOf names trouble in words of our own.
 func kindOf(err error) string {
 	var server redis.Error
