@@ -18,10 +18,11 @@ func (c *call) save(ctx context.Context, raw canonical.Raw) {
 	write, cancel := detached(ctx, c.run.limits.ClosingTimeout)
 	defer cancel()
 	err := c.b.retry(write, func(ctx context.Context) error {
-		_, err := c.b.store.Save(ctx, canonical.Saving{
+		saved, err := c.b.store.Save(ctx, canonical.Saving{
 			Run: c.run.key, Call: c.identity.Call, Claim: c.claim, Raw: raw,
 			Expires: c.admitted.Expires, Seen: c.run.seenSeq(),
 		})
+		c.pieces = saved.Pieces
 		return err
 	})
 	c.saved = err == nil
@@ -36,7 +37,10 @@ func (c *call) finish(ctx context.Context, e ending) Result {
 	defer cancel()
 	message := c.message(e)
 	err := c.b.retry(write, func(ctx context.Context) error {
-		_, err := c.b.store.Complete(ctx, message)
+		ended, err := c.b.store.Complete(ctx, message)
+		if !c.saved {
+			c.pieces = ended.Pieces
+		}
 		return err
 	})
 	c.took.Complete = c.b.now().Sub(start)

@@ -29,9 +29,10 @@ type call struct {
 	claim    canonical.Claim
 	evidence canonical.EvidenceID
 	admitted canonical.Admitted
-	lost     bool  // a delivery of the admission was not answered
-	saved    bool  // raw was accepted before the end
-	rawBytes int64 // size of the result, kept or not
+	lost     bool   // a delivery of the admission was not answered
+	saved    bool   // raw was accepted before the end
+	pieces   string // digest over the list of pieces in which raw is kept
+	rawBytes int64  // size of the result, kept or not
 	took     Durations
 }
 

@@ -122,7 +122,8 @@ func (e Ending) Digest() string {
 
 // Ended answers an ending.
 type Ended struct {
-	Repeat   bool // the same outcome was stored before
+	Repeat   bool   // the same outcome was stored before
+	Pieces   string // as RawInfo.Pieces, of the raw that came with this message
 	Strength evidence.Strength
 }
 

@@ -20,6 +20,7 @@ type delivery struct {
 	holder  string // key of the hash that takes the fields
 	expires any    // its expiry in ms where the fields may come first, else ""
 	fields  []field
+	pieces  string // digest over the list of the raw's pieces, for the reference
 }
 
 // deliver sends fields and script in one write and waits once. NOSCRIPT inside

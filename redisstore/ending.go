@@ -32,45 +32,46 @@ func (s *Store) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, 
 	if err != nil {
 		return canonical.Ended{}, trouble(ctx, "save", err)
 	}
-	return ended("save", m.Call, r)
+	return ended("save", m.Call, r, raw.desc.piecesDigest())
 }
 
 // Complete implements [canonical.Calls]. One trip; an argument-sized ending is
 // one command.
 func (s *Store) Complete(ctx context.Context, e canonical.Ending) (canonical.Ended, error) {
-	r, err := s.complete(ctx, "complete", e)
+	r, pieces, err := s.complete(ctx, "complete", e)
 	if err != nil {
 		return canonical.Ended{}, err
 	}
 	if r.word == "swept" {
 		return canonical.Ended{}, standing("complete", e.Call, canonical.ErrConflict, r.fields[0])
 	}
-	return ended("complete", e.Call, r)
+	return ended("complete", e.Call, r, pieces)
 }
 
-func (s *Store) complete(ctx context.Context, op string, e canonical.Ending) (reply, error) {
+// complete answers the script's reply, and the digest over the pieces of the raw
+// that went with it.
+func (s *Store) complete(ctx context.Context, op string, e canonical.Ending) (r reply, pieces string, err error) {
 	if err := e.Validate(); err != nil {
-		return reply{}, err
+		return reply{}, "", err
 	}
 	d, err := s.completion(e)
 	if err != nil {
-		return reply{}, trouble(ctx, op, err)
+		return reply{}, "", trouble(ctx, op, err)
 	}
-	r, err := s.deliver(ctx, d)
-	if err != nil {
-		return reply{}, trouble(ctx, op, err)
+	if r, err = s.deliver(ctx, d); err != nil {
+		return reply{}, "", trouble(ctx, op, err)
 	}
-	return r, nil
+	return r, d.pieces, nil
 }
 
 // completion is the message that ends a record.
 func (s *Store) completion(e canonical.Ending) (delivery, error) {
 	var rawParcel, bodies parcel
-	rawDigest, rawMeta := e.Raw.SHA256, []byte(nil)
+	rawDigest, rawMeta, pieces := e.Raw.SHA256, []byte(nil), ""
 	if !e.RawSaved && known(e.Raw) {
 		raw := cutRaw(e.Claim, e.Raw)
 		rawParcel.add(raw)
-		rawDigest = raw.desc.SHA256
+		rawDigest, pieces = raw.desc.SHA256, raw.desc.piecesDigest()
 		var err error
 		if rawMeta, err = encodeDescriptor(raw.desc); err != nil {
 			return delivery{}, err
@@ -95,7 +96,7 @@ func (s *Store) completion(e canonical.Ending) (delivery, error) {
 	k := s.keys(e.Run)
 	all := parcel{beside: append(rawParcel.beside, bodies.beside...), inline: append(rawParcel.inline, bodies.inline...)}
 	return delivery{
-		script: s.lua.complete, holder: k.record(e.Call), expires: "", fields: all.beside,
+		script: s.lua.complete, holder: k.record(e.Call), expires: "", fields: all.beside, pieces: pieces,
 		message: message{
 			keys: []string{k.ledger(), k.record(e.Call), k.open(), k.effects()},
 			args: append([]any{version(), e.Call.String(), string(e.Claim), e.Seen,
@@ -109,10 +110,10 @@ func (s *Store) completion(e canonical.Ending) (delivery, error) {
 func known(raw canonical.Raw) bool { return raw.Present() || raw.SHA256 != "" || raw.Size != 0 }
 
 // ended reads the answers that save, complete and settle share.
-func ended(op string, call canonical.CallName, r reply) (canonical.Ended, error) {
+func ended(op string, call canonical.CallName, r reply, pieces string) (canonical.Ended, error) {
 	switch r.word {
 	case "saved", "ended", "settled", "repeat":
-		return canonical.Ended{Repeat: r.word == "repeat", Strength: evidence.StrengthMemory}, nil
+		return canonical.Ended{Repeat: r.word == "repeat", Pieces: pieces, Strength: evidence.StrengthMemory}, nil
 	default:
 		return canonical.Ended{}, common(op, call, r)
 	}

@@ -29,12 +29,12 @@ type late struct {
 // is still open; another where it was swept, and two more where its raw was
 // saved before: the settlement outlives the record, so it has bytes of its own.
 func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended, error) {
-	r, err := s.complete(ctx, "settle", e)
+	r, pieces, err := s.complete(ctx, "settle", e)
 	if err != nil {
 		return canonical.Ended{}, err
 	}
 	if r.word != "swept" {
-		return ended("settle", e.Call, r)
+		return ended("settle", e.Call, r, pieces)
 	}
 	raw := e.Raw
 	if e.RawSaved {
@@ -49,7 +49,7 @@ func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended
 	if r, err = s.deliver(ctx, d); err != nil {
 		return canonical.Ended{}, trouble(ctx, "settle", err)
 	}
-	return ended("settle", e.Call, r)
+	return ended("settle", e.Call, r, pieces)
 }
 
 // savedRaw reads the raw that an ending says was saved before.
