@@ -142,7 +142,7 @@ func (e *LimitsError) Error() string { return "canonical: limits: " + strings.Jo
 type Budget struct {
 	Calls   int   // admitted calls, whatever becomes of them; 16
 	PerTool int   // admitted calls of one tool; 8
-	Bytes   int64 // room reserved for open calls and used by ended ones; Calls x RecordBytes
+	Bytes   int64 // room reserved for open calls and used by ended ones; (Calls+1) x RecordBytes
 }
 
 // WithDefaults fills zero fields; negative values other than Unlimited are a
@@ -154,8 +154,10 @@ func (b Budget) WithDefaults(l Limits) (Budget, error) {
 		b.Bytes = Unlimited
 		if b.Calls > 0 {
 			b.Bytes = MaxBudgetBytes
-			if record := max(l.RecordBytes, 1); int64(b.Calls) < MaxBudgetBytes/record {
-				b.Bytes = int64(b.Calls) * record
+			// One more than there are calls, so that the call that is too many is
+			// told so, and not that there is no room.
+			if record := max(l.RecordBytes, 1); int64(b.Calls) < MaxBudgetBytes/record-1 {
+				b.Bytes = (int64(b.Calls) + 1) * record
 			}
 		}
 	}

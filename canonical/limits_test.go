@@ -133,7 +133,7 @@ func TestBudget_defaults(t *testing.T) {
 	for _, c := range []struct {
 		given, want canonical.Budget
 	}{
-		{canonical.Budget{}, canonical.Budget{Calls: 16, PerTool: 8, Bytes: 16 * 5 << 20}},
+		{canonical.Budget{}, canonical.Budget{Calls: 16, PerTool: 8, Bytes: 17 * 5 << 20}},
 		{canonical.Budget{Calls: 1, PerTool: 2, Bytes: 3}, canonical.Budget{Calls: 1, PerTool: 2, Bytes: 3}},
 		{canonical.Budget{Calls: canonical.Unlimited}, canonical.Budget{Calls: canonical.Unlimited, PerTool: 8, Bytes: canonical.Unlimited}},
 		{canonical.Budget{Calls: 2, PerTool: canonical.Unlimited, Bytes: canonical.Unlimited}, canonical.Budget{Calls: 2, PerTool: canonical.Unlimited, Bytes: canonical.Unlimited}},
