@@ -12,14 +12,14 @@ import (
 // Query is the argument object of the tool, as a model fills it in. Every member
 // may be left out; an empty one is as good as none.
 type Query struct {
-	Text       string   `json:"text"`        // must occur in the record, as plain text; no pattern language
-	IgnoreCase bool     `json:"ignore_case"` // for Text
-	Levels     []string `json:"levels"`      // one of them, in any letter case
-	From       string   `json:"from"`        // RFC 3339, included; none: from the start
-	To         string   `json:"to"`          // RFC 3339, included; none: to the end
-	Sources    []string `json:"sources"`     // names of sources; none: all
-	Limit      int      `json:"limit"`       // records at most; 0: the host's page
-	Cursor     string   `json:"cursor"`      // of an earlier page of the same search; none: from the start
+	Text       string   `json:"text,omitempty"`        // must occur in the record, as plain text; no pattern language
+	IgnoreCase bool     `json:"ignore_case,omitempty"` // for Text
+	Levels     []string `json:"levels,omitempty"`      // one of them, in any letter case
+	From       string   `json:"from,omitempty"`        // RFC 3339, included; none: from the start
+	To         string   `json:"to,omitempty"`          // RFC 3339, included; none: to the end
+	Sources    []string `json:"sources,omitempty"`     // names of sources; none: all
+	Limit      int      `json:"limit,omitempty"`       // records at most; 0: the host's page
+	Cursor     string   `json:"cursor,omitempty"`      // of an earlier page of the same search; none: from the start
 }
 
 // Bounds of a query, in bytes and entries.

@@ -67,6 +67,21 @@ func TestToolThroughTheBoundary(t *testing.T) {
 	}
 }
 
+// A query that a program fills in is as good as one of a model.
+func TestQueryAsArguments(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, shopSearch(t, logsearch.Limits{}))
+	for _, q := range []logsearch.Query{{}, {Text: "TIMEOUT", IgnoreCase: true, Levels: []string{"ERROR"}, Sources: []string{"b.log"}, Limit: 7, From: "2026-01-02T03:00:00Z"}} {
+		arguments, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result := b.call(t, string(arguments)); result.Err != nil {
+			t.Errorf("%s: got %v, want a result", arguments, result.Err)
+		}
+	}
+}
+
 func TestToolAbsence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, shopSearch(t, logsearch.Limits{}))
