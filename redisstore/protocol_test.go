@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -245,6 +246,52 @@ func TestPieces_left_over_go_with_the_end(t *testing.T) {
 		complete(t, e.store, ready(a, got.Expires, []byte("other bytes")))
 		if left := payloadFields(t, e, recordKey(a)); len(left) != 4 { // raw, agent result, facts, coverage
 			t.Errorf("the record has the fields %v, want four", left)
+		}
+	})
+}
+
+// A digest that the caller left out is computed; a raw that was said to be saved
+// must be the one that was.
+func TestRaw_is_what_it_says(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e env) {
+		state := open(t, e.store, "r")
+		a := admission(state, "c1", canonical.EffectRead)
+		got := admit(t, e.store, a)
+		plain := ready(a, got.Expires, []byte("raw"))
+		plain.Raw = canonical.Raw{Bytes: canonical.Body("raw")}
+		complete(t, e.store, plain)
+		rec, err := e.store.Record(ctx, a.Run, a.Call)
+		if want := canonical.NewRaw([]byte("raw")); err != nil || !reflect.DeepEqual(rec.Raw, want) {
+			t.Errorf("raw = %+v, %v; want %+v", rec.Raw, err, want)
+		}
+		if again, err := e.store.Save(ctx, canonical.Saving{Run: a.Run, Call: a.Call, Claim: a.Claim, Raw: canonical.NewRaw([]byte("raw"))}); err != nil || !again.Repeat {
+			t.Errorf("the same bytes saved afterwards = %+v, %v; want a repeat", again, err)
+		}
+		saved, none := admission(state, "saved", canonical.EffectRead), admission(state, "none", canonical.EffectRead)
+		admit(t, e.store, saved)
+		admit(t, e.store, none)
+		if _, err := e.store.Save(ctx, canonical.Saving{Run: a.Run, Call: saved.Call, Claim: saved.Claim, Raw: canonical.NewRaw([]byte("saved"))}); err != nil {
+			t.Fatal(err)
+		}
+		e.advance(time.Hour)
+		if swept, err := e.store.Sweep(ctx, canonical.Sweeping{Run: a.Run, Max: 9}); err != nil || len(swept) != 2 {
+			t.Fatalf("swept %v, %v", swept, err)
+		}
+		for _, call := range []canonical.Admission{saved, none} {
+			other := ready(call, got.Expires, []byte("other"))
+			other.RawSaved, other.Raw.Bytes = true, nil
+			if _, err := e.store.Settle(ctx, other); !errors.Is(err, canonical.ErrConflict) {
+				t.Errorf("%s: settle with a raw that was not saved = %v, want ErrConflict", call.Call, err)
+			}
+		}
+		right := ready(saved, got.Expires, []byte("saved"))
+		right.RawSaved, right.Raw.Bytes = true, nil
+		if _, err := e.store.Settle(ctx, right); err != nil {
+			t.Fatal(err)
+		}
+		if set, err := e.store.SettlementOf(ctx, a.Run, saved.Call); err != nil || string(set.Late.Raw.Bytes) != "saved" {
+			t.Errorf("the late raw is %+v, %v", set.Late, err)
 		}
 	})
 }
