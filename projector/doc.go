@@ -72,7 +72,9 @@
 //		return p, list.Err()
 //	}
 //
-// Test your own with projectortest.Run. Ready ones: rows (SQL results).
+// Test your own with projectortest.Run. Ready ones: rows (SQL results), lines (log
+// searches), hits (document searches), text (any JSON or text), and [Summarize]
+// around any of them.
 //
 // Sources: rows C16 to C21, C28 to C30, A18 to A21, A29, A31 of docs/sources.md.
 package projector
