@@ -19,7 +19,10 @@ func TestCall(t *testing.T) {
 			a := admission(state, "call_1", canonical.EffectRead)
 			got := admit(t, e.store, a)
 			raw := bytes.Repeat([]byte{0, 'x', 0xff}, size/3+1)[:size]
-			complete(t, e.store, ready(a, got.Expires, raw))
+			first, err := e.store.Complete(ctx, ready(a, got.Expires, raw))
+			if err != nil || first.Repeat {
+				t.Fatalf("%d bytes: complete: %+v, %v", size, first, err)
+			}
 			rec, err := e.store.Record(ctx, a.Run, a.Call)
 			if err != nil {
 				t.Fatalf("%d bytes: %v", size, err)
@@ -27,6 +30,9 @@ func TestCall(t *testing.T) {
 			if rec.State != lifecycle.Ready || !bytes.Equal(rec.Raw.Bytes, raw) || rec.Raw.Bytes == nil || string(rec.Agent) != "agent result of call_1" ||
 				string(rec.Facts) != `[{"f":1}]` || string(rec.Coverage) != `{"checked":["x"]}` || string(rec.Request) != string(a.Request) {
 				t.Fatalf("%d bytes: record differs: %+v", size, rec)
+			}
+			if first.Pieces != rec.Head.Raw.Pieces || (first.Pieces != "") != (size > 1<<20) {
+				t.Fatalf("%d bytes: the digest of the pieces is %q at first and %q when read", size, first.Pieces, rec.Head.Raw.Pieces)
 			}
 			if again, err := e.store.Complete(ctx, ready(a, got.Expires, raw)); err != nil || !again.Repeat {
 				t.Fatalf("%d bytes: repeat: %+v %v", size, again, err)

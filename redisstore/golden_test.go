@@ -42,7 +42,14 @@ func goldenDir(version int) string {
 // is fixed, the time too.
 func goldenRun(t *testing.T, e env) canonical.RunKey {
 	t.Helper()
-	state := open(t, e.store, "golden")
+	o := opening(t, runKey("golden"))
+	o.Budget = canonical.Budget{Calls: 16, PerTool: 8, Bytes: 80 << 20}
+	o.Limits = canonical.Limits{RecordTTL: 24 * time.Hour, RequestBytes: 64 << 10, RawBytes: 4 << 20, AgentBytes: 16 << 10, FactsBytes: 8 << 10,
+		RecordBytes: 5 << 20, ToolTimeout: 30 * time.Second, ProjectorTimeout: 2 * time.Second, ClosingTimeout: 3 * time.Second}
+	state, err := e.store.OpenRun(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_ = admit(t, e.store, admission(state, "open", canonical.EffectRead))
 	good := admission(state, "ready", canonical.EffectRead)
 	good.Call.Turn = "3"
