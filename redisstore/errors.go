@@ -27,9 +27,6 @@ type Error struct {
 // Error names the kind of the trouble, in our own words.
 func (e *Error) Error() string { return "redisstore: " + e.Op + ": " + kindOf(e.cause) }
 
-// SafeText implements [canonical.SafeTexter].
-func (e *Error) SafeText() string { return e.Error() }
-
 // Unwrap returns the cause, which is not meant to be printed.
 func (e *Error) Unwrap() error { return e.cause }
 
