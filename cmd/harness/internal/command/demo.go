@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolharness/harness/cmd/harness/internal/console"
 	"github.com/toolharness/harness/cmd/harness/internal/demo"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/redisstore"
 )
 
@@ -76,9 +77,8 @@ func demoJSON(ctx context.Context, o demo.Options, out io.Writer) error {
 // checks that failed. A result that could not be printed is a failure of its own.
 func verdict(d demo.Document, err, printing error) error {
 	var option *demo.OptionError
-	var address *redisstore.URLError
 	switch {
-	case errors.As(err, &option), errors.As(err, &address):
+	case errors.As(err, &option), badAddress(err):
 		return err
 	case err != nil:
 		return failure{err}
@@ -94,6 +94,11 @@ func verdict(d demo.Document, err, printing error) error {
 		what[i] = c.What + ": " + console.Plain(c.Detail)
 	}
 	return failure{fmt.Errorf("demo: %d of %d checks failed: %s", len(failed), len(d.Checks), strings.Join(what, "; "))}
+}
+
+// badAddress tells an address that no server can be asked about from a server that does not answer.
+func badAddress(err error) bool {
+	return errors.As(err, new(*redisstore.URLError)) || errors.As(err, new(*place.AddressError))
 }
 
 // console is the place for text. What TERM and NO_COLOR ask for is honoured (https://no-color.org).

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/runprogress"
 )
@@ -125,7 +126,7 @@ func (d *demo) recount(entered []entry) (detail string, err error) {
 
 // admissions are the calls that the ledger has admitted, in order.
 func (d *demo) admissions(ctx context.Context) ([]canonical.CallName, error) {
-	order, err := d.place.store.Order(ctx, d.run.Key(), 0, 2*d.script.admitted())
+	order, err := d.place.Store.Order(ctx, d.run.Key(), 0, 2*d.script.admitted())
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (d *demo) checkRecords(ctx context.Context) (string, error) {
 			continue // refused: there is no record of it, or it is another call's
 		}
 		name := canonical.CallName{ID: d.sent[i].ID}
-		record, err := d.place.store.Record(ctx, d.run.Key(), name)
+		record, err := d.place.Store.Record(ctx, d.run.Key(), name)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", name.ID, err))
 			continue
@@ -200,7 +201,7 @@ func (d *demo) checkFacts(context.Context) (string, error) {
 
 // checkKeys asks the server itself. Each run has its ledger, each admission its record and no more, and each key a life.
 func (d *demo) checkKeys(ctx context.Context) (string, error) {
-	keys, err := d.place.outside.keys(ctx, d.runs)
+	keys, err := d.place.Outside.Keys(ctx, d.runs)
 	if err != nil {
 		return "", err
 	}
@@ -209,7 +210,7 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 	records := 0
 	for _, key := range keys {
 		present[key.Name] = true
-		if strings.HasPrefix(key.Name, prefixOf(d.run.Key())+"call:") {
+		if strings.HasPrefix(key.Name, place.PrefixOf(d.run.Key())+"call:") {
 			records++
 		}
 		if key.TTL <= 0 {
@@ -225,7 +226,7 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 		problems = append(problems, fmt.Errorf("%d records, want %d", records, d.script.admitted()))
 	}
 	if d.options.Keep {
-		d.document.Kept, d.document.LookWith, d.document.NeedsPassword = keys, d.look(), d.place.outside.needsPassword()
+		d.document.Kept, d.document.LookWith, d.document.NeedsPassword = keys, d.look(), d.place.Outside.NeedsPassword()
 	}
 	return fmt.Sprintf("%d keys, %d of them records", len(keys), records), errors.Join(problems...)
 }
@@ -234,11 +235,11 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 func (d *demo) wantedKeys() []string {
 	var want []string
 	for _, run := range d.runs {
-		want = append(want, prefixOf(run)+"run")
+		want = append(want, place.PrefixOf(run)+"run")
 	}
 	for i, o := range d.outcomes {
 		if o.Execution() != lifecycle.NotStarted {
-			want = append(want, recordOf(d.run.Key(), canonical.CallName{ID: d.sent[i].ID}))
+			want = append(want, place.RecordOf(d.run.Key(), canonical.CallName{ID: d.sent[i].ID}))
 		}
 	}
 	return want
@@ -254,11 +255,11 @@ func (d *demo) checkRemoved(ctx context.Context) (string, error) {
 	if d.options.Keep {
 		return "", nil
 	}
-	if err := d.place.outside.remove(ctx, d.runs); err != nil {
+	if err := d.place.Outside.Remove(ctx, d.runs); err != nil {
 		return "", err
 	}
 	d.options.afterRemoval(ctx, slices.Clone(d.runs))
-	left, err := d.place.outside.keys(ctx, d.runs)
+	left, err := d.place.Outside.Keys(ctx, d.runs)
 	if err != nil {
 		return "", err
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/cmd/harness/internal/demo/data"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlagent"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlread"
-	"github.com/toolharness/harness/lifecycle"
 )
 
 // databaseName is what results and facts call the database.
@@ -34,7 +34,7 @@ type Screen interface {
 type demo struct {
 	options  Options
 	screen   Screen
-	place    *place
+	place    *place.Place
 	database *sqlread.Database
 	script   script
 	entries  *entries
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 	defer func() { err = errors.Join(err, d.close(ctx)) }()
 	for _, step := range []func(context.Context) error{d.open, d.openRun, d.recorded, d.refused, d.facts, d.check} {
 		if err := step(ctx); err != nil {
-			return Document{}, because(err)
+			return Document{}, place.Because(err)
 		}
 		if err := ctx.Err(); err != nil {
 			return Document{}, fmt.Errorf("demo: stopped: %w", context.Cause(ctx))
@@ -74,8 +74,8 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 
 // open opens everything that does not need the run.
 func (d *demo) open(ctx context.Context) (err error) {
-	if d.place, err = openPlace(ctx, d.options.Redis); err != nil {
-		return err
+	if d.place, err = place.Open(ctx, d.options.Redis); err != nil {
+		return fmt.Errorf("demo: %w", err)
 	}
 	if d.entries, err = openEntries(d.options.Entries); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *demo) open(ctx context.Context) (err error) {
 		}
 	}
 	d.boundary, err = boundary.New(boundary.Config{
-		Store: d.place.store, Authorizer: boundary.AllowAll{}, Codes: sqlagent.Codes(), Now: d.place.now,
+		Store: d.place.Store, Authorizer: boundary.AllowAll{}, Codes: sqlagent.Codes(), Now: d.place.Now,
 	})
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (d *demo) openRun(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.document = Document{Store: d.place.name, Run: d.run.ID()}
+	d.document = Document{Store: d.place.Name, Run: d.run.ID()}
 	for _, c := range d.script.conversations {
 		q := Question{Question: c.Question, Source: c.Source}
 		for _, call := range c.Calls {
@@ -160,11 +160,6 @@ func (d *demo) recorded(ctx context.Context) error {
 	return nil
 }
 
-// storeIsLost tells a server that is gone from a broken promise. Each further call would wait for it again.
-func storeIsLost(code boundary.Code) bool {
-	return code == lifecycle.StoreUnavailable || code == lifecycle.ResultNotStored
-}
-
 func names(calls []boundary.Call) string {
 	text := ""
 	for i, call := range calls {
@@ -203,7 +198,7 @@ func (d *demo) dispatch(ctx context.Context, call boundary.Call) (boundary.Outco
 
 // answer is the outcome, unless the server is lost.
 func answer(result boundary.Result) (boundary.Outcome, error) {
-	if storeIsLost(result.Outcome.Code()) {
+	if place.Lost(result.Outcome.Code()) {
 		return result.Outcome, result.Err
 	}
 	return result.Outcome, nil
@@ -229,8 +224,8 @@ const shortRun = 20 * time.Millisecond
 
 // afterDeadline moves the embedded clock past the run's deadline, or waits for that of a short run.
 func (d *demo) afterDeadline(ctx context.Context, call boundary.Call) (boundary.Outcome, error) {
-	if d.place.embedded != nil {
-		d.place.embedded.Advance(boundary.DefaultMaxDuration)
+	if d.place.Embedded != nil {
+		d.place.Embedded.Advance(boundary.DefaultMaxDuration)
 		return d.dispatch(ctx, call)
 	}
 	short, err := d.newRun(ctx, shortRun)
@@ -269,9 +264,9 @@ func (d *demo) close(ctx context.Context) error {
 	}
 	if d.place != nil {
 		if !d.options.Keep && !d.removed {
-			problems = append(problems, d.place.outside.remove(ctx, d.runs))
+			problems = append(problems, d.place.Outside.Remove(ctx, d.runs))
 		}
-		problems = append(problems, d.place.close())
+		problems = append(problems, d.place.Close())
 	}
 	if d.database != nil {
 		problems = append(problems, d.database.Close())
@@ -284,5 +279,5 @@ func (d *demo) close(ctx context.Context) error {
 
 // look is the command that shows one record: that of the last query, since it is short.
 func (d *demo) look() string {
-	return d.place.outside.command(recordOf(d.run.Key(), canonical.CallName{ID: d.script.lastOf(sqlagent.NameQuery).ID}))
+	return d.place.Outside.Command(place.RecordOf(d.run.Key(), canonical.CallName{ID: d.script.lastOf(sqlagent.NameQuery).ID}))
 }

@@ -3,6 +3,7 @@ package demo
 import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/runprogress"
@@ -17,7 +18,7 @@ type Document struct {
 	Refused   []Refusal          `json:"refused"`
 	Facts     runprogress.Report `json:"facts"`
 	Checks    []Check            `json:"checks"`
-	Kept      []Key              `json:"kept,omitempty"` // with Options.Keep, sorted
+	Kept      []place.Key        `json:"kept,omitempty"` // with Options.Keep, sorted
 	// LookWith is the command that shows one kept record. It has no password; redis-cli reads one from REDISCLI_AUTH.
 	LookWith      string `json:"look_with,omitempty"`
 	NeedsPassword bool   `json:"look_needs_password,omitempty"`
@@ -62,12 +63,6 @@ type Check struct {
 	What   string `json:"what"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"` // what was counted, or what is wrong
-}
-
-// Key is a key of the run as a client of its own sees it.
-type Key struct {
-	Name string `json:"key"`
-	TTL  int64  `json:"ttl_ms"`
 }
 
 // Failed are the checks that are not as they must be.

@@ -55,7 +55,7 @@ func (d *demo) checkResults(ctx context.Context) (string, error) {
 	var problems []error
 	count := map[string]int{}
 	for _, call := range d.script.recorded() {
-		record, err := d.place.store.Record(ctx, d.run.Key(), canonical.CallName{ID: canonical.ToolCallID(call.ID)})
+		record, err := d.place.Store.Record(ctx, d.run.Key(), canonical.CallName{ID: canonical.ToolCallID(call.ID)})
 		if err == nil {
 			var kind string
 			kind, err = compareResult(string(record.Raw.Bytes), call, published)

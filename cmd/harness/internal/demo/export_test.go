@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 )
 
 // What follows breaks one promise each, so that tests see it told.
@@ -36,6 +37,6 @@ func (o Options) AfterRemoval(f func(context.Context, []canonical.RunKey)) Optio
 
 // PrefixOf and RecordOf let tests name keys.
 var (
-	PrefixOf = prefixOf
-	RecordOf = recordOf
+	PrefixOf = place.PrefixOf
+	RecordOf = place.RecordOf
 )

@@ -36,11 +36,11 @@ func (t *Text) Begin(d Document) {
 	for _, r := range d.Refused {
 		refused = append(refused, []string{r.What, shown(r.ID), r.Tool, string(r.WantCode)})
 	}
-	t.calls, t.refused = widths(calls), widths(refused)
+	t.calls, t.refused = console.Widths(calls), console.Widths(refused)
 	t.out.Line("%d recorded calls of a SQL agent, run again on the Chinook database through the boundary", count)
 	t.out.Line("store %s, run %s", d.Store, d.Run)
 	t.out.Line("")
-	t.out.Line("%s", t.out.Strong(indent+row(t.calls, callHead())))
+	t.out.Line("%s", t.out.Strong(indent+console.Row(t.calls, callHead())))
 }
 
 // indent sets the calls off from the questions above them.
@@ -58,7 +58,7 @@ func (t *Text) Call(c Call) {
 	if c.Code != "" {
 		state += " " + string(c.Code)
 	}
-	t.out.Line("%s", indent+row(t.calls, []string{string(c.ID), c.Tool, state, string(c.Evidence), number(c.RawBytes), number(int64(c.ModelBytes))}))
+	t.out.Line("%s", indent+console.Row(t.calls, []string{string(c.ID), c.Tool, state, string(c.Evidence), number(c.RawBytes), number(int64(c.ModelBytes))}))
 }
 
 // Refused prints one call that was refused, with what it should have been where it was not.
@@ -66,9 +66,9 @@ func (t *Text) Refused(r Refusal) {
 	if !t.started {
 		t.started = true
 		t.out.Line("")
-		t.out.Line("%s", t.out.Strong(indent+row(t.refused, refusedHead())))
+		t.out.Line("%s", t.out.Strong(indent+console.Row(t.refused, refusedHead())))
 	}
-	t.out.Line("%s", indent+row(t.refused, []string{r.What, shown(r.ID), r.Tool, orNone(string(r.Code)), r.Ran}))
+	t.out.Line("%s", indent+console.Row(t.refused, []string{r.What, shown(r.ID), r.Tool, orNone(string(r.Code)), r.Ran}))
 	if !r.AsItMust() {
 		t.out.Line("%s", t.out.Alert(indent+indent+"must be "+string(r.WantCode)+", ran "+r.WantRan))
 	}
@@ -121,41 +121,6 @@ func shown(id boundary.ToolCallID) string {
 	}
 	return strconv.QuoteToASCII(text)
 }
-
-func widths(rows [][]string) []int {
-	var widest []int
-	for _, cells := range rows {
-		for i, cell := range cells {
-			if i == len(widest) {
-				widest = append(widest, 0)
-			}
-			widest[i] = max(widest[i], len([]rune(cell)))
-		}
-	}
-	return widest
-}
-
-// row pads every cell but the last to the width of its column, numbers from the left.
-func row(widths []int, cells []string) string {
-	var b strings.Builder
-	for i, cell := range cells {
-		pad := ""
-		if i < len(widths) {
-			pad = strings.Repeat(" ", max(widths[i]-len([]rune(cell)), 0))
-		}
-		if i > 0 {
-			b.WriteString("  ")
-		}
-		if isNumber(cell) {
-			b.WriteString(pad + cell)
-			continue
-		}
-		b.WriteString(cell + pad)
-	}
-	return strings.TrimRight(b.String(), " ")
-}
-
-func isNumber(cell string) bool { return cell != "" && strings.Trim(cell, "0123456789") == "" }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 

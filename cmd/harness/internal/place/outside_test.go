@@ -1,4 +1,4 @@
-package demo
+package place
 
 import (
 	"errors"
@@ -25,11 +25,11 @@ func TestAddressesAsTheStoreTakesThem(t *testing.T) {
 			t.Errorf("%s: got %v", address, err)
 			continue
 		}
-		got := [5]string{o.options.Network, o.options.Addr, o.options.Username, o.options.Password, o.command("key")}
+		got := [5]string{o.options.Network, o.options.Addr, o.options.Username, o.options.Password, o.Command("key")}
 		if got != want || (o.options.TLSConfig != nil) != strings.HasPrefix(address, "rediss:") {
 			t.Errorf("%s: got %q, want %q", address, got, want)
 		}
-		if o.needsPassword() != (want[3] != "") || want[3] != "" && strings.Contains(got[4], want[3]) && len(want[3]) > 1 {
+		if o.NeedsPassword() != (want[3] != "") || want[3] != "" && strings.Contains(got[4], want[3]) && len(want[3]) > 1 {
 			t.Errorf("%s: the command shows the password: %s", address, got[4])
 		}
 		if err := o.close(); err != nil {
@@ -44,9 +44,8 @@ func TestAddressesThatAreNone(t *testing.T) {
 		"", "marker_7", "redis+cluster://u:marker_7@h:1", "redis+sentinel://u:marker_7@h:1/m", "redis://u:%zzmarker_7@h", "redis://u:marker_7@h/x",
 	} {
 		_, err := newOutside(address)
-		var option *OptionError
-		if !errors.As(err, &option) || strings.Contains(err.Error(), "marker_7") {
-			t.Errorf("%q: got %v, want an error of the options that quotes nothing", address, err)
+		if !errors.As(err, new(*AddressError)) || strings.Contains(err.Error(), "marker_7") {
+			t.Errorf("%q: got %v, want an AddressError that quotes nothing", address, err)
 		}
 	}
 }
