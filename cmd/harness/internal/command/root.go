@@ -61,6 +61,6 @@ func newRoot(streams Streams) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newDemo(streams), newVersion())
+	root.AddCommand(newDemo(streams), newReplay(streams), newVersion())
 	return root
 }

@@ -110,3 +110,19 @@ func TestTerminalGetsOneJSONDocument(t *testing.T) {
 		t.Errorf("got %d, %q", status, shown)
 	}
 }
+
+func TestTerminalShowsABarDuringAReplay(t *testing.T) {
+	t.Parallel()
+	path := chatFile(t, recordedChat)
+	status, shown := onTerminal(t, nil, "replay", path)
+	if status != command.ExitDone || !strings.Contains(shown, "[############------------] 1 of 2 calls, ") || !strings.Contains(shown, "\x1b[1mfile") {
+		t.Errorf("got %d, %q", status, shown)
+	}
+	_, piped, _ := run(t, "replay", path)
+	if got := plain(shown); got != piped {
+		t.Errorf("what stays on a terminal: got\n%s\nwant what a pipe gets\n%s", got, piped)
+	}
+	if status, shown := onTerminal(t, nil, "replay", "-o", "json", path); status != command.ExitDone || !strings.HasPrefix(shown, "{\r\n") || strings.Contains(shown, "\x1b") {
+		t.Errorf("got %d, %q", status, shown)
+	}
+}
