@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,8 +124,16 @@ type ConfigError struct{ Problems []error }
 
 // Error lists every problem on one line.
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("boundary: configuration: %v", errors.Join(e.Problems...))
+	return "boundary: configuration: " + oneLine(e.Problems)
 }
 
 // Unwrap gives the problems to errors.Is and errors.As.
 func (e *ConfigError) Unwrap() []error { return e.Problems }
+
+func oneLine(problems []error) string {
+	texts := make([]string, 0, len(problems))
+	for _, p := range problems {
+		texts = append(texts, p.Error())
+	}
+	return strings.Join(texts, "; ")
+}

@@ -47,6 +47,26 @@ type Action struct {
 	MaxRawBytes int64         // zero: Limits.RawBytes, which it cannot exceed
 }
 
+// check refuses numbers that mean nothing, so that a mistake does not read as a
+// default.
+func (a Action) check() error {
+	switch {
+	case a.Timeout != 0 && a.Timeout < time.Millisecond:
+		return &ActionError{Field: "Timeout", Reason: "below one millisecond"}
+	case a.Budget < canonical.Unlimited || a.Budget > canonical.MaxBudgetCalls:
+		return &ActionError{Field: "Budget", Reason: "out of range"}
+	case a.MaxRawBytes < 0:
+		return &ActionError{Field: "MaxRawBytes", Reason: "negative"}
+	}
+	return nil
+}
+
+// ActionError says which field of an [Action] is of no use.
+type ActionError struct{ Field, Reason string }
+
+// Error has field and rule.
+func (e *ActionError) Error() string { return "boundary: action " + e.Field + ": " + e.Reason }
+
 // effect is the effect that counts for one call.
 func (a Action) effect(readOnly bool) canonical.Effect {
 	switch {

@@ -80,12 +80,17 @@ func ownText(err error) (text string) {
 			text = ""
 		}
 	}()
+	if err == ErrPanicked || err == ErrLeftBehind || err == ErrRawLimit {
+		return err.Error()
+	}
 	switch e := err.(type) {
 	case *canonical.RefusedError, *canonical.NameError, *canonical.RequestError, *canonical.ArgumentError,
 		*canonical.LimitsError, *lifecycle.CompletionError, *projector.Error, *SchemaError:
 		return err.Error()
 	case foreignError:
 		return ""
+	case *ActionError:
+		return e.Error()
 	case canonical.SafeTexter:
 		return e.SafeText()
 	case interface{ Unwrap() error }:

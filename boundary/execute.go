@@ -59,7 +59,7 @@ func (c *call) enter(ctx context.Context) execution {
 	select {
 	case <-body.done:
 		cancel(nil)
-		x.raw, x.err, x.declared, x.panicked = raw.raw(), body.err, body.declared, body.panicked
+		x.raw, x.err, x.declared, x.panicked = raw.finish(), body.err, body.declared, body.panicked
 	default:
 		x.left = true
 		if raw.isOver() {
@@ -68,7 +68,7 @@ func (c *call) enter(ctx context.Context) execution {
 		go func() {
 			<-body.done
 			cancel(nil)
-			c.late(execution{raw: raw.raw(), err: body.err, panicked: body.panicked})
+			c.late(execution{raw: raw.finish(), err: body.err, panicked: body.panicked})
 		}()
 	}
 	return x
@@ -84,6 +84,27 @@ func (c *call) bodyContext(ctx context.Context) (context.Context, context.Cancel
 	timed, stop := context.WithTimeoutCause(ctx, timeout, why)
 	return timed, func(cause error) { cancel(cause); stop() }
 }
+
+// cause is what the host is told of an execution that handed over no result.
+func (x execution) cause() error {
+	switch {
+	case x.panicked:
+		return ErrPanicked
+	case x.left:
+		return ErrLeftBehind
+	case x.raw.AtLeast:
+		return errors.Join(ErrRawLimit, foreign(x.err))
+	default:
+		return foreign(x.err)
+	}
+}
+
+// What the host's error says, besides ErrRawLimit, of a body that returned no
+// error of its own.
+var (
+	ErrPanicked   = errors.New("boundary: the tool broke down instead of returning")
+	ErrLeftBehind = errors.New("boundary: the tool did not return in time and still runs")
+)
 
 // bodyRun is one entry of a body. Its fields may be read once done is closed.
 type bodyRun struct {

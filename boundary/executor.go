@@ -16,7 +16,9 @@ import (
 // ctx ends at the earliest of the run's deadline, the tool's timeout and the
 // caller's cancellation. A body that does not return then is left behind. raw
 // refuses bytes beyond the call's limit with [ErrRawLimit]; it may be used until
-// Execute returns, by one goroutine at a time.
+// Execute returns, by one goroutine at a time; later writes fail with
+// io.ErrClosedPipe. A body that is cut short returns ctx.Err(): nil means that
+// the result is whole, whatever became of ctx.
 //
 // An error text stays with the host. To give an ending a registered code, return
 // [Coded]; to say that nothing was changed, [NotApplied].

@@ -49,10 +49,13 @@ func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
 	defer c.place.pass(false) // whatever happens to this call, the next one goes on
 	if c.run == nil || c.run.boundary != b {
 		c.run = &Run{boundary: b}
-		return c.refuse(ctx, &refusal{lifecycle.RunInactive, "find the run", errNoRun})
+		return c.refuse(context.Background(), &refusal{lifecycle.RunInactive, "find the run", errNoRun})
 	}
 	c.identity = canonical.Identity{RunKey: c.run.key, Call: canonical.CallName{Turn: c.env.Turn, ID: c.env.ToolCallID}}
 	c.effect = c.action.effect(c.env.ReadOnly)
+	if ctx == nil {
+		return c.refuse(context.Background(), &refusal{lifecycle.Cancelled, "check the context", errNoContext})
+	}
 	if r := c.preflight(ctx); r != nil {
 		return c.refuse(ctx, r)
 	}
@@ -69,7 +72,10 @@ func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
 	return c.goOn(ctx)
 }
 
-var errNoRun = errors.New("no run, or a run of another boundary")
+var (
+	errNoRun     = errors.New("no run, or a run of another boundary")
+	errNoContext = errors.New("no context")
+)
 
 // goOn takes an admitted call to its end.
 func (c *call) goOn(ctx context.Context) Result {
@@ -84,7 +90,7 @@ func (c *call) goOn(ctx context.Context) Result {
 	x := c.enter(ctx)
 	c.took.Execute = c.b.now().Sub(start)
 	if verdict, bad := c.verdict(x); bad {
-		e := c.failed(verdict, canonical.StageExecute, foreign(x.err))
+		e := c.failed(verdict, canonical.StageExecute, x.cause())
 		if verdict.Code == lifecycle.ResultTooLarge {
 			e.stage, e.raw = canonical.StageRaw, x.raw
 		}

@@ -67,6 +67,9 @@ func (c *call) checkTool(context.Context) *refusal {
 	if err := canonical.CheckToolName(c.env.Tool); err != nil {
 		return &refusal{lifecycle.UnknownTool, "check the tool's name", err}
 	}
+	if err := c.action.check(); err != nil {
+		return &refusal{lifecycle.UnknownTool, "check the action", err}
+	}
 	if err := c.checkArguments(); err != nil {
 		return &refusal{lifecycle.InvalidInput, "check the arguments", err}
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"io"
 	"sync"
 
 	"github.com/toolharness/harness/canonical"
@@ -20,6 +21,7 @@ type rawWriter struct {
 	size  int64
 	hash  hash.Hash
 	over  bool
+	shut  bool   // the body has returned
 	onHit func() // called once, when the limit is passed
 }
 
@@ -27,12 +29,16 @@ func newRawWriter(limit int64, onHit func()) *rawWriter {
 	return &rawWriter{limit: limit, hash: sha256.New(), body: []byte{}, onHit: onHit}
 }
 
-// Write never keeps p. Once over the limit it takes nothing more.
+// Write never keeps p. Once over the limit, or after the body has returned, it
+// takes nothing more and says so: what came too late is not in the result.
 func (w *rawWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
+	switch {
+	case w.over:
 		return 0, ErrRawLimit
+	case w.shut:
+		return 0, io.ErrClosedPipe
 	}
 	w.hash.Write(p)
 	w.size += int64(len(p))
@@ -43,6 +49,14 @@ func (w *rawWriter) Write(p []byte) (int, error) {
 	}
 	w.body = append(w.body, p...)
 	return len(p), nil
+}
+
+// finish is raw for a body that has returned.
+func (w *rawWriter) finish() canonical.Raw {
+	w.mu.Lock()
+	w.shut = true
+	w.mu.Unlock()
+	return w.raw()
 }
 
 // raw is what was collected. Its bytes are handed over, not copied.

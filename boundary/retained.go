@@ -126,10 +126,18 @@ func (b *ToolBoundary) Settle(ctx context.Context, r Retained) error {
 		}
 		return &Error{Code: code, Op: "settle", Identity: r.Identity, Execution: r.ending.Verdict.Execution, cause: err}
 	}
-	b.forget(func(entry *retainedEntry) bool {
-		return entry.Identity == r.Identity && entry.ending.Claim == r.ending.Claim
-	})
+	b.forget(r.same)
 	return nil
 }
+
+// same reports whether entry is this result.
+func (r Retained) same(entry *retainedEntry) bool {
+	return entry.Identity == r.Identity && entry.ending.Claim == r.ending.Claim
+}
+
+// Discard stops keeping a result: the host has it, or wants it no more. Without
+// that, what no store will ever take again, because its record is gone, is listed
+// by every Shutdown.
+func (b *ToolBoundary) Discard(r Retained) { b.forget(r.same) }
 
 var errLate = errors.New("a late result is not the call's outcome")

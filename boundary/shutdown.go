@@ -32,10 +32,11 @@ func (b *ToolBoundary) Shutdown(ctx context.Context) error {
 			problems = append(problems, err)
 		}
 	}
-	if err := b.events.flush(ctx); err != nil {
-		problems = append(problems, err)
+	backlog := b.events.flush(ctx)
+	if backlog != nil {
+		problems = append(problems, backlog)
 	}
-	left := &ShutdownError{Open: b.openCalls(), Retained: b.held(), causes: problems}
+	left := &ShutdownError{Open: b.openCalls(), Retained: b.held(), backlog: backlog != nil, causes: problems}
 	if len(left.Open) == 0 && len(left.Retained) == 0 && len(problems) == 0 {
 		return nil
 	}
@@ -46,12 +47,17 @@ func (b *ToolBoundary) Shutdown(ctx context.Context) error {
 type ShutdownError struct {
 	Open     []canonical.Identity // calls still in flight
 	Retained []Retained           // results that are in no store
+	backlog  bool                 // the observer did not come to an end
 	causes   []error
 }
 
 // Error counts what is left; the fields have the details.
 func (e *ShutdownError) Error() string {
-	return fmt.Sprintf("boundary: shutdown left %d open calls and %d retained results", len(e.Open), len(e.Retained))
+	text := fmt.Sprintf("boundary: shutdown left %d open calls and %d retained results", len(e.Open), len(e.Retained))
+	if e.backlog {
+		text += "; the observer has not taken its backlog"
+	}
+	return text
 }
 
 // Unwrap gives the reasons to errors.Is and errors.As.

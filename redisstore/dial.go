@@ -32,6 +32,9 @@ func Dial(ctx context.Context, address string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkClient(); err != nil {
+		return nil, err
+	}
 	if o.TLS != nil && !t.tls {
 		return nil, &OptionError{Field: "TLS", Reason: "is set, and the address does not ask for TLS"}
 	}
@@ -47,6 +50,28 @@ func Dial(ctx context.Context, address string, o *Options) (*Store, error) {
 		return nil, trouble(ctx, "dial", err)
 	}
 	return s, nil
+}
+
+// maxPool bounds Options.PoolSize, and maxRetries Options.MaxRetries: beyond
+// them a number is a slip.
+const (
+	maxPool    = 100_000
+	maxRetries = 100
+)
+
+// checkClient refuses what the client would panic at or take for something else.
+func (o *Options) checkClient() error {
+	switch {
+	case o.PoolSize < 0 || o.PoolSize > maxPool:
+		return &OptionError{Field: "PoolSize", Reason: "not within 0 to 100000"}
+	case o.MaxRetries < -1 || o.MaxRetries > maxRetries:
+		return &OptionError{Field: "MaxRetries", Reason: "not within -1 to 100"}
+	case o.DialTimeout < 0:
+		return &OptionError{Field: "DialTimeout", Reason: "negative"}
+	case o.IOTimeout < 0:
+		return &OptionError{Field: "IOTimeout", Reason: "negative"}
+	}
+	return nil
 }
 
 func (t target) client(o *Options) redis.UniversalClient {

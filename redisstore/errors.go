@@ -27,6 +27,10 @@ type Error struct {
 // Error names the kind of the trouble, in our own words.
 func (e *Error) Error() string { return "redisstore: " + e.Op + ": " + kindOf(e.cause) }
 
+// SafeText implements [canonical.SafeTexter]: what kind of trouble it is, all in
+// our own words, since even a server's error code is a server's word.
+func (e *Error) SafeText() string { return "redisstore: " + e.Op + ": " + plainKind(e.cause) }
+
 // Unwrap returns the cause, which is not meant to be printed.
 func (e *Error) Unwrap() error { return e.cause }
 
@@ -134,4 +138,32 @@ func common(op string, call canonical.CallName, r reply) error {
 	default:
 		return &Error{Op: op, cause: &ReplyError{Script: op, Reason: "word out of place"}}
 	}
+}
+
+// plainKind is kindOf without a server's code.
+func plainKind(err error) string {
+	var server redis.Error
+	var wrong *ReplyError
+	if errors.As(err, &wrong) || !errors.As(err, &server) {
+		return kindOf(err)
+	}
+	if words, ok := serverCodes[codeOf(server.Error())]; ok {
+		return words
+	}
+	return "the server refused"
+}
+
+// serverCodes says the codes that operators meet in words.
+var serverCodes = map[string]string{
+	"OOM":         "the server is out of memory",
+	"NOAUTH":      "the server asks for a password",
+	"WRONGPASS":   "the server refuses user or password",
+	"NOPERM":      "the user may not do this",
+	"READONLY":    "the server is a read-only replica",
+	"LOADING":     "the server is still loading",
+	"BUSY":        "the server is busy with a script",
+	"MASTERDOWN":  "the replica has lost its primary",
+	"CLUSTERDOWN": "the cluster is down",
+	"MISCONF":     "the server cannot persist and refuses writes",
+	"NOREPLICAS":  "the server has too few replicas to write",
 }

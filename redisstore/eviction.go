@@ -35,9 +35,11 @@ func (s *Store) refuseEviction(ctx context.Context) error {
 			return trouble(ctx, "open", err)
 		}
 		known = policy{name: worstPolicy(infos), seen: time.Now()}
-		s.mu.Lock()
-		s.policy = known
-		s.mu.Unlock()
+		if !evicts(known.name) { // a "no" is asked again: somebody may have mended it
+			s.mu.Lock()
+			s.policy = known
+			s.mu.Unlock()
+		}
 	}
 	if evicts(known.name) {
 		return &EvictionError{Policy: known.name}
