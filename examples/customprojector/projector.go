@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/projector"
@@ -18,16 +19,17 @@ func Orders(_ context.Context, in projector.Input) (projector.Projection, error)
 		Status string
 		Orders []json.RawMessage
 	}
-	if json.Unmarshal(in.Raw, &answer) != nil || answer.Status != "ok" {
-		return projector.Projection{}, errors.New("the order service failed") // never "no orders"
+	if json.Unmarshal(in.Raw, &answer) != nil || answer.Status != "ok" || answer.Orders == nil {
+		return projector.Projection{}, errors.New("not an answer of the order service") // never "no orders"
 	}
 	list := projector.NewList(in.Limits.AgentBytes)
 	for _, order := range answer.Orders {
 		list.Add(order) // what does not fit is counted as omitted
 	}
-	p := projector.Projection{Result: list.JSON(), Status: evidence.Found}
+	count := evidence.NewFact(evidence.Subject{Kind: "service", ID: "orders"}, "returned", fmt.Sprint(len(answer.Orders)))
+	p := projector.Projection{Result: list.JSON(), Status: evidence.Found, Facts: []evidence.Fact{count}}
 	if len(answer.Orders) == 0 {
-		p.Status, p.Coverage = evidence.None, evidence.Searched(evidence.Line(string(in.Request), 200), "orders")
+		p.Status, p.Facts, p.Coverage = evidence.None, nil, evidence.Searched(evidence.Line(string(in.Request), 200), "orders")
 	}
 	return p, list.Err()
 }

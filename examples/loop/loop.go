@@ -22,7 +22,7 @@ type Query struct {
 func NewTools(b *boundary.ToolBoundary, db *sql.DB) (*boundary.Toolset, error) {
 	return boundary.NewToolset(b, boundary.Tool{
 		Name: "sql", Description: "Run one SELECT.", Effect: boundary.EffectRead,
-		Projector: rows.New(rows.Options{Database: "shop"}),
+		Projector: rows.New(rows.Options{}),
 		Schema:    []byte(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
 		Executor: boundary.Args(func(ctx context.Context, q Query, raw io.Writer) error {
 			tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -32,10 +32,10 @@ func NewTools(b *boundary.ToolBoundary, db *sql.DB) (*boundary.Toolset, error) {
 			defer tx.Rollback()
 			found, err := tx.QueryContext(ctx, q.SQL)
 			if err != nil {
-				return err
+				return boundary.Coded("SQL_ERROR", err) // the model reads Config.Codes["SQL_ERROR"]
 			}
 			defer found.Close()
-			return rows.Encode(raw, found)
+			return rows.Encoder{Database: "shop", Statement: q.SQL}.Encode(raw, found)
 		}),
 	})
 }
