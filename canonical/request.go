@@ -12,7 +12,7 @@ import (
 
 // Bounds of a request.
 const (
-	MaxRequestBytes = 256 << 10 // no configuration may allow more (PROTOCOL 4)
+	MaxRequestBytes = 256 << 10 // no configuration may allow more: the request passes through a script
 	MaxRequestDepth = 100       // nested objects and arrays, the outermost counted
 )
 

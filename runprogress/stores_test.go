@@ -60,7 +60,7 @@ func dialed(t *testing.T, url string, do func(args ...any) error) *deck {
 	}
 }
 
-// recordKey is where the store on Redis keeps a record (PROTOCOL 1).
+// recordKey is where the store on Redis keeps a record.
 func recordKey(id canonical.Identity) string {
 	return fmt.Sprintf("%s:v%d:{%s:%s}:call:%s", redisstore.DefaultPrefix, canonical.SchemaVersion, id.Scope.Digest(), id.Run, id.Call)
 }

@@ -266,7 +266,7 @@ func resolveRefused(p *probe) {
 }
 
 // resolveAndSettle: a late result tells what the tool returned, a verdict what
-// the world looks like. The first does not lift the barrier (PROTOCOL 6).
+// the world looks like. The first does not lift the barrier.
 func resolveAndSettle(p *probe) {
 	p.open()
 	c := p.abandoned("c1", writes)
