@@ -37,7 +37,8 @@
 //	MaxScanBytes read                     cut, with a cursor; LOG_SCAN_LIMIT if nothing was found
 //	source cannot be opened or read,      named as failed; the others are searched;
 //	has not one line of its format, or    LOG_SOURCE_FAILED if nothing was found
-//	a record over MaxRecordBytes
+//	a record over MaxRecordBytes, or one
+//	that does not end within 2 x MaxScanBytes
 //	all read                              end reached
 //
 // So "nothing found" comes only of a search that looked at every byte. A page that
