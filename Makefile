@@ -33,7 +33,7 @@ test-redis: ## The same, afresh; a missing redis-server is a failure
 
 check-data: ## Check against the sets in the folder SHARED_DATA, which stay outside the project
 	@test -d "$(SHARED_DATA)" || { echo 'SHARED_DATA must name the folder of the sets'; exit 1; }
-	@export SHARED_DATA="$$(cd "$(SHARED_DATA)" && pwd)"; $(call each,go test -count=1 -run 'CheckData|SharedData' ./...)
+	@export HARNESS_REQUIRE_SHARED_DATA=1 SHARED_DATA="$$(cd "$(SHARED_DATA)" && pwd)"; $(call each,go test -count=1 -run 'CheckData|SharedData' ./...)
 
 race: ## Run all tests with the race detector (needs a C compiler)
 	@$(call each,go test -race ./...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/executors/docsearch"
+	"github.com/toolharness/harness/internal/vectors"
 	"github.com/toolharness/harness/projector"
 	"github.com/toolharness/harness/projector/hits"
 )
@@ -27,11 +28,7 @@ func articles(t testing.TB, folder string) []docsearch.Document {
 // shared is the folder of a set that stays outside the project.
 func shared(t *testing.T, set string) string {
 	t.Helper()
-	root := os.Getenv("SHARED_DATA")
-	if root == "" {
-		t.Skip("SHARED_DATA names no folder; make check-data sets it")
-	}
-	return filepath.Join(root, set)
+	return vectors.Outside(t, set)
 }
 
 func expected(t *testing.T, folder string, to any) {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolharness/harness/executors/logsearch"
+	"github.com/toolharness/harness/internal/vectors"
 )
 
 // kafkaFile is what expected.json counted in one file.
@@ -55,11 +55,7 @@ func TestKafkaLogs(t *testing.T) {
 // other bytes one day than the copy in testdata.
 func TestCheckData(t *testing.T) {
 	t.Parallel()
-	shared := os.Getenv("SHARED_DATA")
-	if shared == "" {
-		t.Skip("SHARED_DATA names no folder; make check-data sets it")
-	}
-	checkKafka(t, os.DirFS(filepath.Join(shared, "kafka-logs")))
+	checkKafka(t, os.DirFS(vectors.Outside(t, "kafka-logs")))
 }
 
 // checkKafka compares every count of expected.json with searches of one file.

@@ -11,30 +11,13 @@ import (
 	"testing"
 
 	"github.com/toolharness/harness/cmd/harness/internal/conversation"
+	"github.com/toolharness/harness/internal/vectors"
 )
 
-// sharedData is the folder of the recorded sets, which are too large to live here. A relative path starts at the root
-// of the repository, from where make runs. Unset, the check is reported as not run; set, every missing file is a failure.
+// sharedData is the folder of one of the recorded sets, which are too large to live here.
 func sharedData(t *testing.T, set string) string {
 	t.Helper()
-	folder := os.Getenv("SHARED_DATA")
-	if folder == "" {
-		t.Skip("NOT RUN: SHARED_DATA names no folder with the recorded sets, so they were not read")
-	}
-	if filepath.IsAbs(folder) {
-		return filepath.Join(folder, set)
-	}
-	root, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; filepath.Dir(root) != root; root = filepath.Dir(root) {
-		if _, err := os.Stat(filepath.Join(root, "go.work")); err == nil {
-			return filepath.Join(root, folder, set)
-		}
-	}
-	t.Fatal("no go.work above this package, so SHARED_DATA must be absolute")
-	return ""
+	return vectors.Outside(t, set)
 }
 
 func load(t *testing.T, folder, name string) []byte {

@@ -10,31 +10,14 @@ import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/cmd/harness/internal/conversation"
 	"github.com/toolharness/harness/cmd/harness/internal/replay"
+	"github.com/toolharness/harness/internal/vectors"
 	"github.com/toolharness/harness/lifecycle"
 )
 
-// sharedData is the folder of the recorded sets, which are too large to live here. A relative path starts at the root of
-// the repository. Unset, the check is reported as not run; set, every missing file is a failure.
+// sharedData is the folder of the recorded sets, which are too large to live here.
 func sharedData(t *testing.T) string {
 	t.Helper()
-	folder := os.Getenv("SHARED_DATA")
-	if folder == "" {
-		t.Skip("NOT RUN: SHARED_DATA names no folder with the recorded sets, so they were not replayed")
-	}
-	if filepath.IsAbs(folder) {
-		return folder
-	}
-	root, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; filepath.Dir(root) != root; root = filepath.Dir(root) {
-		if _, err := os.Stat(filepath.Join(root, "go.work")); err == nil {
-			return filepath.Join(root, folder)
-		}
-	}
-	t.Fatal("no go.work above this package, so SHARED_DATA must be absolute")
-	return ""
+	return vectors.Outside(t, "")
 }
 
 // want is what a set says of one file.

@@ -14,6 +14,7 @@ import (
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/executors/sqltool"
 	"github.com/toolharness/harness/fakes"
+	"github.com/toolharness/harness/internal/vectors"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 	"github.com/toolharness/harness/projector/rows"
@@ -33,11 +34,7 @@ type question struct {
 
 func questions(t *testing.T, name string, want int) []question {
 	t.Helper()
-	shared := os.Getenv("SHARED_DATA")
-	if shared == "" {
-		t.Skip("SHARED_DATA names no folder; make check-data sets it")
-	}
-	f, err := os.Open(filepath.Join(shared, "spider-chinook-questions", name))
+	f, err := os.Open(filepath.Join(vectors.Outside(t, "spider-chinook-questions"), name))
 	if err != nil {
 		t.Fatal(err)
 	}
