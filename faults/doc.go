@@ -1,0 +1,3 @@
+// Package faults breaks the way between Harness and Redis on purpose, and counts
+// what became of every call.
+package faults
