@@ -122,6 +122,19 @@ type Calls interface {
 	Complete(context.Context, Ending) (Ended, error)
 }
 
+// Batcher is what a store may have beside the Store: it takes several messages of
+// one model turn in one trip. Without it they go one by one, to the same end. A
+// wrapper that must see every message does not offer it.
+//
+//	K45 A batch answers as many answers as it has messages, in their order, each
+//	    what Admit or Complete would have answered in that place.
+//	K46 The messages of a batch are judged alone: one that is malformed, refused
+//	    or not answered changes nothing for the others.
+type Batcher interface {
+	AdmitBatch(context.Context, []Admission) []AdmitAnswer
+	CompleteBatch(context.Context, []Ending) []EndAnswer
+}
+
 // Effects ends what nobody will end, and keeps what becomes known afterwards.
 //
 //	K50 sweep ends only calls past due + grace, at most Max, earliest first.

@@ -86,6 +86,18 @@ type Admitted struct {
 	Strength   evidence.Strength
 }
 
+// AdmitAnswer is what a store says of one admission of a batch.
+type AdmitAnswer struct {
+	Admitted Admitted
+	Err      error // as of Admit
+}
+
+// EndAnswer is what a store says of one ending of a batch.
+type EndAnswer struct {
+	Ended Ended
+	Err   error // as of Complete
+}
+
 // Saving stores the raw result of a call that goes on.
 type Saving struct {
 	Run     RunKey

@@ -23,7 +23,10 @@ type Store struct {
 	rawReads int
 }
 
-var _ canonical.Store = (*Store)(nil)
+var (
+	_ canonical.Store   = (*Store)(nil)
+	_ canonical.Batcher = (*Store)(nil)
+)
 
 // NewStore returns an empty store whose time is clock's.
 func NewStore(clock *Clock) *Store {

@@ -10,29 +10,42 @@ import (
 
 // Admit implements [canonical.Calls]. One trip, whatever the answer.
 func (s *Store) Admit(ctx context.Context, a canonical.Admission) (canonical.Admitted, error) {
-	if err := a.Validate(); err != nil {
+	m, err := s.admission(ctx, a)
+	if err != nil {
 		return canonical.Admitted{}, err
 	}
-	meta, err := encodeBirth(a)
+	r, err := s.run(ctx, s.lua.admit, m)
 	if err != nil {
 		return canonical.Admitted{}, trouble(ctx, "admit", err)
 	}
+	return admissionAnswer(a.Call, r)
+}
+
+// admission is the message that admits a call.
+func (s *Store) admission(ctx context.Context, a canonical.Admission) (message, error) {
+	if err := a.Validate(); err != nil {
+		return message{}, err
+	}
+	meta, err := encodeBirth(a)
+	if err != nil {
+		return message{}, trouble(ctx, "admit", err)
+	}
 	k := s.keys(a.Run)
-	r, err := s.run(ctx, s.lua.admit, message{
+	return message{
 		keys: []string{k.ledger(), k.record(a.Call), k.order(), k.open(), k.effects()},
 		args: []any{
 			version(), a.Call.String(), string(a.Claim), string(a.EvidenceID), a.Tool, string(a.Effect),
 			[]byte(a.Request), meta, a.Reserve, a.ToolBudget, a.NotAfter.UnixMilli(),
 			a.Timeout.Milliseconds(), a.Closing.Milliseconds(), a.TTL.Milliseconds(), a.Seen,
 		},
-	})
-	if err != nil {
-		return canonical.Admitted{}, trouble(ctx, "admit", err)
-	}
+	}, nil
+}
+
+func admissionAnswer(call canonical.CallName, r reply) (canonical.Admitted, error) {
 	if r.word != "created" && r.word != "own" {
-		return canonical.Admitted{}, notAdmitted(a.Call, r)
+		return canonical.Admitted{}, notAdmitted(call, r)
 	}
-	return admitted(a.Call, r)
+	return admitted(call, r)
 }
 
 func admitted(call canonical.CallName, r reply) (canonical.Admitted, error) {

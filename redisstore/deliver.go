@@ -91,18 +91,39 @@ func (s *Store) put(ctx context.Context, p redis.Pipeliner, d delivery, fields [
 func (s *Store) writeGroups(ctx context.Context, node *redis.Client, d delivery, groups [][]field, whole bool) (reply, error) {
 	var last *redis.Cmd
 	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, fields := range groups {
-			p.Do(ctx, "multi")
-			s.put(ctx, p, d, fields)
-			if i == len(groups)-1 {
-				d.script.by(ctx, p, whole, d.message)
-			}
-			last = p.Do(ctx, "exec")
-		}
+		last = s.queue(ctx, p, d, groups, whole)
 		return nil
 	})
-	if last == nil || last.Err() != nil {
-		return reply{}, errors.Join(err, cmdErr(last))
+	return d.answer(last, err)
+}
+
+// queue puts a delivery into a pipeline to one node. The command it gives has the
+// script's answer, inside that of a transaction where there are fields.
+func (s *Store) queue(ctx context.Context, p redis.Pipeliner, d delivery, groups [][]field, whole bool) *redis.Cmd {
+	if len(d.fields) == 0 {
+		return d.script.by(ctx, p, whole, d.message)
+	}
+	var last *redis.Cmd
+	for i, fields := range groups {
+		p.Do(ctx, "multi")
+		s.put(ctx, p, d, fields)
+		if i == len(groups)-1 {
+			d.script.by(ctx, p, whole, d.message)
+		}
+		last = p.Do(ctx, "exec")
+	}
+	return last
+}
+
+// answer reads what queue's command brought; err is the pipeline's.
+func (d delivery) answer(last *redis.Cmd, err error) (reply, error) {
+	switch {
+	case last == nil:
+		return reply{}, errors.Join(err, errNotSent)
+	case last.Err() != nil:
+		return reply{}, last.Err()
+	case len(d.fields) == 0:
+		return d.script.parse(last.Val())
 	}
 	results, ok := last.Val().([]any)
 	if !ok || len(results) == 0 {
@@ -113,13 +134,6 @@ func (s *Store) writeGroups(ctx context.Context, node *redis.Client, d delivery,
 		return reply{}, err
 	}
 	return d.script.parse(answer)
-}
-
-func cmdErr(cmd *redis.Cmd) error {
-	if cmd == nil {
-		return nil
-	}
-	return cmd.Err()
 }
 
 // node is the server that holds key, where the kind of client lets us know, and

@@ -42,26 +42,39 @@ func (s *Store) Complete(ctx context.Context, e canonical.Ending) (canonical.End
 	if err != nil {
 		return canonical.Ended{}, err
 	}
+	return completionAnswer(e.Call, r, pieces)
+}
+
+func completionAnswer(call canonical.CallName, r reply, pieces string) (canonical.Ended, error) {
 	if r.word == "swept" {
-		return canonical.Ended{}, standing("complete", e.Call, canonical.ErrConflict, r.fields[0])
+		return canonical.Ended{}, standing("complete", call, canonical.ErrConflict, r.fields[0])
 	}
-	return ended("complete", e.Call, r, pieces)
+	return ended("complete", call, r, pieces)
 }
 
 // complete answers the script's reply, and the digest over the pieces of the raw
 // that went with it.
 func (s *Store) complete(ctx context.Context, op string, e canonical.Ending) (r reply, pieces string, err error) {
-	if err := e.Validate(); err != nil {
-		return reply{}, "", err
-	}
-	d, err := s.completion(e)
+	d, err := s.checkedCompletion(ctx, op, e)
 	if err != nil {
-		return reply{}, "", trouble(ctx, op, err)
+		return reply{}, "", err
 	}
 	if r, err = s.deliver(ctx, d); err != nil {
 		return reply{}, "", trouble(ctx, op, err)
 	}
 	return r, d.pieces, nil
+}
+
+// checkedCompletion is the message of a well-formed ending.
+func (s *Store) checkedCompletion(ctx context.Context, op string, e canonical.Ending) (delivery, error) {
+	if err := e.Validate(); err != nil {
+		return delivery{}, err
+	}
+	d, err := s.completion(e)
+	if err != nil {
+		return delivery{}, trouble(ctx, op, err)
+	}
+	return d, nil
 }
 
 // completion is the message that ends a record.

@@ -43,7 +43,10 @@ type Store struct {
 	policy policy // what was last seen of the server's eviction policy
 }
 
-var _ canonical.Store = (*Store)(nil)
+var (
+	_ canonical.Store   = (*Store)(nil)
+	_ canonical.Batcher = (*Store)(nil)
+)
 
 // New makes a store on a client that stays its caller's: Close does not close
 // it. The client should have ContextTimeoutEnabled set, or a context's deadline

@@ -129,13 +129,12 @@ func (s *Store) sweep(ctx context.Context, k runKeys, grace time.Duration, calls
 			args: []any{version(), call.String(), grace.Milliseconds(), meta},
 		}
 	}
-	replies, err := s.runAll(ctx, s.lua.sweep, messages)
-	if err != nil {
-		return nil, trouble(ctx, "sweep", err)
-	}
 	var swept []canonical.Swept
-	for i, r := range replies {
-		switch r.word {
+	for i, got := range s.runAll(ctx, s.lua.sweep, messages) {
+		if got.err != nil {
+			return nil, trouble(ctx, "sweep", got.err)
+		}
+		switch r := got.reply; r.word {
 		case "swept":
 			swept = append(swept, canonical.Swept{Call: calls[i], Code: lifecycle.Code(r.fields[0]), Execution: lifecycle.Execution(r.fields[1])})
 		case "early", "ended": // somebody else was here in between
@@ -144,42 +143,6 @@ func (s *Store) sweep(ctx context.Context, k runKeys, grace time.Duration, calls
 		}
 	}
 	return swept, err
-}
-
-// runAll sends one script many times in one pipeline. Elements are judged alone;
-// those that the server did not know go again with the text.
-func (s *Store) runAll(ctx context.Context, sc *script, messages []message) ([]reply, error) {
-	replies := make([]reply, len(messages))
-	todo := make([]int, len(messages))
-	for i := range todo {
-		todo[i] = i
-	}
-	for _, whole := range []bool{false, true} {
-		cmds := make([]*redis.Cmd, len(todo))
-		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for j, i := range todo {
-				cmds[j] = sc.by(ctx, p, whole, messages[i])
-			}
-			return nil
-		})
-		if err != nil && !answered(err) {
-			return nil, err
-		}
-		var unknown []int
-		for j, i := range todo {
-			if unknownScript(cmds[j].Err()) && !whole {
-				unknown = append(unknown, i)
-				continue
-			}
-			if replies[i], err = sc.reply(cmds[j]); err != nil {
-				return nil, err
-			}
-		}
-		if todo = unknown; len(todo) == 0 {
-			break
-		}
-	}
-	return replies, nil
 }
 
 // explainSet is explain for a sorted set.

@@ -258,7 +258,7 @@ func (b broken) open() storetest.Harness {
 }
 
 func allBroken() []broken {
-	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads())
+	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenBatches())
 }
 
 func TestSuite_rejects_broken_stores(t *testing.T) {

@@ -44,6 +44,8 @@ func clauses() []clause {
 		{"K38", "Of two concurrent endings exactly one wins."},
 		{"K39", "A verdict that lifecycle refuses is refused before anything is sent."},
 		{"K40", "No expiry moves by save or complete."},
+		{"K45", "A batch answers as many answers as it has messages, in their order, each what Admit or Complete would have answered in that place."},
+		{"K46", "The messages of a batch are judged alone: one that is malformed, refused or not answered changes nothing for the others."},
 		{"K50", "sweep ends only calls past due + grace, at most Max, earliest first."},
 		{"K51", "It ends a call whose raw was saved as ERROR/PROJECTION_FAILED, completed, raw kept, no barrier; another read as ORPHANED, unknown; anything else as OUTCOME_UNKNOWN with the barrier up."},
 		{"K52", "An owner that ends first wins over a sweep; after a sweep its ending is ErrConflict."},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"regexp"
 	"testing"
+
+	"github.com/toolharness/harness/canonical"
 )
 
 // subtest checks one clause, or one side of it.
@@ -24,6 +26,7 @@ const (
 	needsCorrupt
 	needsRawReads
 	needsDropPiece
+	needsBatches
 )
 
 // missing names the parts that h does not have.
@@ -41,6 +44,7 @@ func (c capability) missing(h Harness) []string {
 		{needsCorrupt, h.Corrupt != nil, "Corrupt"},
 		{needsRawReads, h.RawReads != nil, "RawReads"},
 		{needsDropPiece, h.DropPiece != nil, "DropPiece"},
+		{needsBatches, canBatch(h.Store), "a Store that is a Batcher"},
 	} {
 		if c&part.bit != 0 && !part.have {
 			out = append(out, part.name)
@@ -49,12 +53,14 @@ func (c capability) missing(h Harness) []string {
 	return out
 }
 
+func canBatch(s canonical.Store) bool { _, ok := s.(canonical.Batcher); return ok }
+
 // subtests are all of them, in the order of the files.
 func subtests() []subtest {
 	var all []subtest
 	for _, group := range [][]subtest{
 		runSubtests(), expirySubtests(), admitSubtests(), orderSubtests(), budgetSubtests(), raceSubtests(), byteSubtests(),
-		completeSubtests(), effectSubtests(), settleSubtests(), readSubtests(), removeSubtests(),
+		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), removeSubtests(),
 	} {
 		all = append(all, group...)
 	}
