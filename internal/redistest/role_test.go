@@ -31,9 +31,17 @@ func TestRole(t *testing.T) {
 		redistest.Server(t)
 	case "shared":
 		redistest.Shared(t)
+	case "cluster":
+		redistest.Cluster(t, redistest.ClusterOptions{})
+	case "shared cluster":
+		redistest.SharedCluster(t)
+	case "replicated":
+		redistest.Replicated(t, 1)
 	case "hang":
 		own, shared := redistest.Server(t), redistest.Shared(t)
-		fmt.Printf("addresses %s %s\n", own.Addr(), shared.Addr())
+		group, spread := redistest.Replicated(t, 1), redistest.SharedCluster(t)
+		watch := group.Sentinel(t)
+		fmt.Println("addresses", own.Addr(), shared.Addr(), group.Replicas[0].Addr(), watch.Addr(), strings.Join(spread.Addrs(), " "))
 		time.Sleep(time.Minute)
 	case "fail":
 		redistest.Server(t)
@@ -53,7 +61,7 @@ func TestRole(t *testing.T) {
 
 func TestMissing_server_is_a_loud_skip_or_a_failure(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"server", "shared"} {
+	for _, role := range []string{"server", "shared", "cluster", "shared cluster", "replicated"} {
 		for _, c := range []struct{ require, verdict, text string }{
 			{"", "--- SKIP: TestRole", "NO redis-server ON THE PATH"},
 			{"0", "--- SKIP: TestRole", "NO redis-server ON THE PATH"},
@@ -114,8 +122,8 @@ func TestKilled_binary_leaves_no_server_behind(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if len(addresses) != 2 {
-		t.Fatalf("addresses %q, want two", addresses)
+	if len(addresses) != 10 {
+		t.Fatalf("addresses %q, want ten", addresses)
 	}
 	for _, addr := range addresses {
 		if !eventually(func() bool { return refuses(addr) }) {

@@ -24,11 +24,12 @@ const (
 // Process is a redis-server of one test. Its methods may be called from several
 // goroutines; each fails the test when it cannot do what it says.
 type Process struct {
-	t    testing.TB
+	t    testing.TB // nil where no test holds this server alone
 	spec spec
 
 	mu     sync.Mutex
 	child  *child
+	paused bool
 	client *redis.Client
 }
 
@@ -43,17 +44,34 @@ type Process struct {
 func Server(t testing.TB, args ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, spec: spec{binary: requireBinary(t), args: args}}
-	if err := p.spec.makeDir(); err != nil {
-		t.Fatalf("redistest: %v", err)
+	p.hold()
+	return p
+}
+
+// hold starts the server for its test, and ends it with the test.
+func (p *Process) hold() {
+	p.t.Helper()
+	p.t.Cleanup(p.end)
+	if err := p.launch(); err != nil {
+		p.t.Fatalf("redistest: %v", err)
 	}
-	t.Cleanup(p.end)
+}
+
+// launch starts the server on a port that is free. What it leaves behind after
+// an error, shut removes.
+func (p *Process) launch() error {
+	if err := p.spec.makeDir(); err != nil {
+		return err
+	}
 	child, err := p.spec.startAnywhere()
 	if err != nil {
-		t.Fatalf("redistest: %v", err)
+		return err
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.child = child
 	p.client = newClient(&redis.Options{Addr: p.Addr()})
-	return p
+	return nil
 }
 
 // Addr is host and port. They stay the same over Stop, Start and Restart.
@@ -100,7 +118,14 @@ func (p *Process) leave(verb string, how func(*child) error) {
 	if err := how(p.child); err != nil {
 		p.t.Fatalf("redistest: %s: %v", verb, err)
 	}
-	p.child = nil
+	p.child, p.paused = nil, false
+}
+
+// answers reports whether the server runs and is not paused.
+func (p *Process) answers() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.child != nil && !p.paused
 }
 
 // Start brings a stopped server back on the same port, directory and
@@ -131,16 +156,16 @@ func (p *Process) Restart() {
 // answer, which is what a hanging machine looks like from outside.
 func (p *Process) Pause() {
 	p.t.Helper()
-	p.each("Pause", (*child).pause)
+	p.freeze("Pause", true, (*child).pause)
 }
 
 // Resume lets a paused server go on; what was sent to it meanwhile is answered.
 func (p *Process) Resume() {
 	p.t.Helper()
-	p.each("Resume", (*child).resume)
+	p.freeze("Resume", false, (*child).resume)
 }
 
-func (p *Process) each(verb string, do func(*child) error) {
+func (p *Process) freeze(verb string, paused bool, do func(*child) error) {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,47 +175,61 @@ func (p *Process) each(verb string, do func(*child) error) {
 	if err := do(p.child); err != nil {
 		p.t.Fatalf("redistest: %s: %v", verb, err)
 	}
+	p.paused = paused
 }
 
-// end is the cleanup. SIGKILL, because a clean shutdown costs a tenth of a
-// second and nothing of this server is wanted any more.
+// end is the cleanup of a test.
 func (p *Process) end() {
+	if p.t.Failed() {
+		p.t.Logf("redistest: log of redis-server at %s:\n%s", p.Addr(), p.spec.log())
+	}
+	if err := p.shut(); err != nil {
+		p.t.Errorf("redistest: ending redis-server: %v", err)
+	}
+}
+
+// shut ends the server with SIGKILL, because a clean shutdown costs a tenth of a
+// second and nothing of this server is wanted any more.
+func (p *Process) shut() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.client != nil {
 		_ = p.client.Close()
 	}
+	var err error
 	if p.child != nil {
-		if err := p.child.kill(); err != nil {
-			p.t.Errorf("redistest: ending redis-server: %v", err)
-		}
+		err = p.child.kill()
+		p.child = nil
 	}
-	if p.t.Failed() {
-		p.t.Logf("redistest: log of redis-server at %s:\n%s", p.Addr(), p.spec.log())
-	}
-	if err := os.RemoveAll(p.spec.dir); err != nil {
-		p.t.Errorf("redistest: %v", err)
-	}
+	return errors.Join(err, os.RemoveAll(p.spec.dir))
 }
 
 // spec is everything needed to start one server again in the same place.
 type spec struct {
-	binary string
-	args   []string
-	dir    string
-	port   int
+	binary    string
+	args      []string
+	clustered bool   // has a bus beside its port
+	sentinel  string // what a Sentinel finds in its file at its first start, else empty
+	dir       string
+	port      int
+	bus       int // port of the cluster's bus, 0 without
 }
 
 // makeDir does not use t.TempDir: that path carries the test's name, and the
 // path of a Unix socket may be no longer than about a hundred bytes.
 func (s *spec) makeDir() (err error) {
-	s.dir, err = os.MkdirTemp("", "redis")
+	if s.dir, err = os.MkdirTemp("", "redis"); err == nil && s.sentinel != "" {
+		err = os.WriteFile(s.sentinelFile(), []byte(s.sentinel), 0o600)
+	}
 	return err
 }
 
 func (s *spec) addr() string    { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 func (s *spec) socket() string  { return filepath.Join(s.dir, "sock") }
 func (s *spec) logFile() string { return filepath.Join(s.dir, "redis.log") }
+
+// sentinelFile is a Sentinel's own: it writes what it learns into it.
+func (s *spec) sentinelFile() string { return filepath.Join(s.dir, "sentinel.conf") }
 
 func (s *spec) log() string {
 	text, err := os.ReadFile(s.logFile())
@@ -200,16 +239,19 @@ func (s *spec) log() string {
 	return string(text)
 }
 
+func (s *spec) readSentinelFile() (string, error) {
+	text, err := os.ReadFile(s.sentinelFile())
+	return string(text), err
+}
+
 // startAnywhere finds a port and starts on it, more than once if it must:
 // between the question and the bind another process may take the port.
 func (s *spec) startAnywhere() (*child, error) {
 	var last error
 	for range startTries {
-		port, err := freePort()
-		if err != nil {
+		if err := s.takePorts(); err != nil {
 			return nil, err
 		}
-		s.port = port
 		child, err := s.start()
 		if err == nil {
 			return child, nil
@@ -222,6 +264,13 @@ func (s *spec) startAnywhere() (*child, error) {
 	return nil, last
 }
 
+func (s *spec) takePorts() (err error) {
+	if s.port, err = freePort(); err == nil && s.clustered {
+		s.bus, err = freePort()
+	}
+	return err
+}
+
 // start runs the server and waits for its first answer. It asks on a Unix
 // socket in the private directory: whoever answers there is our own process,
 // and redis-server answers nobody before it has bound its port.
@@ -231,11 +280,7 @@ func (s *spec) start() (*child, error) {
 		return nil, err
 	}
 	defer out.Close()
-	cmd := exec.Command(s.binary, append([]string{
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--protected-mode", "yes",
-		"--unixsocket", s.socket(), "--unixsocketperm", "700",
-		"--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
-	}, s.args...)...)
+	cmd := exec.Command(s.binary, s.commandLine()...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, out, out
 	child, err := startChild(cmd)
 	if err != nil {
@@ -246,6 +291,21 @@ func (s *spec) start() (*child, error) {
 		return nil, fmt.Errorf("%w; its log:\n%s", err, s.log())
 	}
 	return child, nil
+}
+
+func (s *spec) commandLine() []string {
+	line := []string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--protected-mode", "yes",
+		"--unixsocket", s.socket(), "--unixsocketperm", "700", "--dir", s.dir, "--daemonize", "no",
+	}
+	if s.sentinel != "" {
+		return append(append([]string{s.sentinelFile(), "--sentinel"}, line...), s.args...)
+	}
+	line = append(line, "--save", "", "--appendonly", "no")
+	if s.clustered {
+		line = append(line, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.bus))
+	}
+	return append(line, s.args...)
 }
 
 func freePort() (int, error) {
