@@ -11,20 +11,41 @@ import (
 	"github.com/toolharness/harness/lifecycle"
 )
 
-// admit asks the store to admit the call. It runs on a context of its own: a
-// message that is under way cannot be called back, so it is better to know.
-func (c *call) admit(ctx context.Context) *refusal {
+// comeIn has the call admitted, with its wave if it has one.
+func (c *call) comeIn(ctx context.Context) *refusal {
+	pass := c.prepare
+	if c.wave != nil {
+		pass = func(ctx context.Context) *refusal { return c.wave.pass(ctx, c) }
+	}
+	if r := pass(ctx); r != nil {
+		return r
+	}
+	defer c.closing()
+	return c.admit(c.window)
+}
+
+// prepare counts the call as in flight and gives it a claim and the time that its
+// admission may take. That time is the call's own, not its caller's: a message
+// that is under way cannot be called back, so it is better to know.
+func (c *call) prepare(ctx context.Context) *refusal {
+	if !c.b.enterRunning(c) {
+		return &refusal{lifecycle.RunInactive, "check the run", errShutDown}
+	}
 	if err := c.makeClaim(); err != nil {
 		return &refusal{lifecycle.StoreUnavailable, "make a claim", err}
 	}
-	start := c.b.now()
-	ctx, cancel := detached(ctx, c.run.limits.ClosingTimeout)
-	defer cancel()
+	c.asked = c.b.now()
+	c.window, c.closing = detached(ctx, c.run.limits.ClosingTimeout)
+	return nil
+}
+
+// admit asks the store to admit the call, until it answers.
+func (c *call) admit(ctx context.Context) *refusal {
 	err := c.b.retry(ctx, c.sendAdmission)
 	if errors.Is(err, canonical.ErrTooLate) && c.resync(ctx) {
 		err = c.b.retry(ctx, c.sendAdmission)
 	}
-	c.took.Admit = c.b.now().Sub(start)
+	c.took.Admit = c.b.now().Sub(c.asked)
 	if err == nil {
 		return nil
 	}
@@ -49,12 +70,11 @@ func (c *call) makeClaim() error {
 	return nil
 }
 
-// sendAdmission delivers the admission once. Its not-after lies within what this
-// process waits for, so that a message which arrives later admits nothing.
-func (c *call) sendAdmission(ctx context.Context) error {
-	before := c.b.now()
+// admission is the message. Its not-after lies within what this process waits
+// for, so that one which arrives later admits nothing.
+func (c *call) admission() canonical.Admission {
 	limits := c.run.limits
-	admitted, err := c.b.store.Admit(ctx, canonical.Admission{
+	return canonical.Admission{
 		Run: c.run.key, Call: c.identity.Call, Claim: c.claim, EvidenceID: c.evidence,
 		OperationKey: c.operationKey, Principal: c.run.who,
 		Tool: c.env.Tool, Effect: c.effect, Request: c.request.Bytes(),
@@ -62,13 +82,29 @@ func (c *call) sendAdmission(ctx context.Context) error {
 		NotAfter: c.run.storeTime().Add(limits.ClosingTimeout),
 		Timeout:  c.action.timeout(limits), Closing: limits.Closing() + canonical.DueMargin,
 		TTL: limits.RecordTTL, Seen: c.run.seenSeq(),
-	})
-	if err != nil {
-		c.lost = c.lost || !answered(err)
-		return err
 	}
-	c.admitted = admitted
-	c.run.observe(before, admitted.Now, admitted.Left, admitted.Seq)
+}
+
+// delivered is the store's answer to an admission, and when it was asked.
+type delivered struct {
+	before time.Time
+	canonical.AdmitAnswer
+}
+
+// sendAdmission delivers the admission once, unless the wave has done so.
+func (c *call) sendAdmission(ctx context.Context) error {
+	got := c.first
+	c.first = nil
+	if got == nil {
+		got = &delivered{before: c.b.now()}
+		got.Admitted, got.Err = c.b.store.Admit(ctx, c.admission())
+	}
+	if got.Err != nil {
+		c.lost = c.lost || !answered(got.Err)
+		return got.Err
+	}
+	c.admitted = got.Admitted
+	c.run.observe(got.before, got.Admitted.Now, got.Admitted.Left, got.Admitted.Seq)
 	return nil
 }
 

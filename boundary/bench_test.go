@@ -24,6 +24,7 @@ type deck struct {
 	canonical.Store
 	now     func() time.Time                               // the clock of the processes that use the store
 	advance func(*testing.T, time.Duration)                // lets the store's time pass; a real server is waited for
+	direct  bool                                           // without a faulty store in front, which takes no batches
 	soon    time.Duration                                  // what a deadline may be that a few calls must meet, however busy the machine is
 	keys    func(*testing.T, ...canonical.RunKey) []string // what is kept of the runs, by name
 }
@@ -132,6 +133,9 @@ func process(t *testing.T, d *deck, config boundary.Config) *bench {
 	b := &bench{t: t, deck: d, faulty: fakes.NewFaulty(d.Store, marker), handed: make(chan boundary.Retained, 64)}
 	if config.Store == nil {
 		config.Store = b.faulty
+		if d.direct {
+			config.Store = d.Store
+		}
 	}
 	if config.Authorizer == nil {
 		config.Authorizer = boundary.AllowAll{}

@@ -25,6 +25,10 @@ type Config struct {
 	// bytes each. Tools and projectors may report these and no others.
 	Codes map[lifecycle.Code]string
 
+	// Parallelism is how many reads of one message [Toolset.Dispatch] runs at once,
+	// 1 to MaxParallelism; zero means 8.
+	Parallelism int
+
 	Logger   *zap.Logger // nil: silent. One line per call; callers need not log again
 	Observer Observer    // nil: none
 
@@ -38,6 +42,12 @@ type Config struct {
 	// It is never compared with the store's.
 	Now func() time.Time
 }
+
+// MaxParallelism bounds Config.Parallelism: so many admissions share one write.
+const (
+	MaxParallelism     = 64
+	defaultParallelism = 8
+)
 
 // EffectPolicy says which effects besides read a boundary lets through. The zero
 // value admits reads only.
@@ -61,6 +71,8 @@ func (p EffectPolicy) allows(e canonical.Effect) bool {
 // process and store.
 type ToolBoundary struct {
 	store      canonical.Store
+	batches    canonical.Batcher // the store, where it takes batches; else nil
+	parallel   int
 	authorizer Authorizer
 	effects    EffectPolicy
 	limits     canonical.Limits
@@ -97,6 +109,12 @@ func New(c Config) (*ToolBoundary, error) {
 	if err != nil {
 		problems = append(problems, err)
 	}
+	if c.Parallelism == 0 {
+		c.Parallelism = defaultParallelism
+	}
+	if c.Parallelism < 1 || c.Parallelism > MaxParallelism {
+		problems = append(problems, fmt.Errorf("Parallelism is %d, not within 1 to %d", c.Parallelism, MaxParallelism))
+	}
 	if len(problems) > 0 {
 		return nil, &ConfigError{Problems: problems}
 	}
@@ -109,8 +127,10 @@ func New(c Config) (*ToolBoundary, error) {
 	b := &ToolBoundary{
 		store: c.Store, authorizer: c.Authorizer, effects: c.Effects, limits: limits, codes: codes,
 		log: c.Logger, events: newEventQueue(c.Observer), onRetained: c.OnRetained, now: c.Now,
+		parallel: c.Parallelism,
 		stopping: make(chan struct{}), running: map[*call]struct{}{}, retained: map[*retainedEntry]struct{}{},
 	}
+	b.batches, _ = c.Store.(canonical.Batcher)
 	b.idle = sync.NewCond(&b.mu)
 	return b, nil
 }

@@ -37,6 +37,7 @@
 //     admitted at most once per run, from any number of processes.
 //   - The calls of one message ([Toolset.Dispatch]) are admitted in its order, so
 //     that budgets, duplicates and reports do not depend on which was faster.
+//     k reads of it that start at once and end together take two trips in all.
 //   - Every outcome says whether the tool ran: no, yes or unknown. Unknown never
 //     becomes success by itself.
 //   - An effect whose outcome is unknown stops all further calls of its run until

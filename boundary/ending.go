@@ -37,7 +37,7 @@ func (c *call) finish(ctx context.Context, e ending) Result {
 	defer cancel()
 	message := c.message(e)
 	err := c.b.retry(write, func(ctx context.Context) error {
-		ended, err := c.b.store.Complete(ctx, message)
+		ended, err := c.sendEnding(ctx, message)
 		if !c.saved {
 			c.pieces = ended.Pieces
 		}
@@ -55,6 +55,15 @@ func (c *call) finish(ctx context.Context, e ending) Result {
 		Code: e.verdict.Code, Op: opOf(e.stage), Identity: c.identity, Execution: e.verdict.Execution,
 		Stored: true, cause: e.cause,
 	})
+}
+
+// sendEnding delivers the ending once: the first time with those of its siblings
+// that are ready too.
+func (c *call) sendEnding(ctx context.Context, message canonical.Ending) (canonical.Ended, error) {
+	if c.endings == nil || c.gathered || c.b.batches == nil {
+		return c.b.store.Complete(ctx, message)
+	}
+	return c.endings.complete(ctx, c, message)
 }
 
 // message is the ending as the store gets it. It is made once and sent by value,

@@ -3,6 +3,7 @@ package boundary
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/lifecycle"
@@ -18,7 +19,14 @@ type call struct {
 	action Action
 	schema *schemaCheck // of the tool; nil if it has none
 	ask    bool         // ask the authorizer, unless the envelope is authorized
-	place  *place       // in the order of its message; nil outside of one
+
+	// In a message of several calls; zero outside of one.
+	wave     *wave
+	endings  *gathering
+	position int  // in its wave
+	arrived  bool // the wave knows whether this call comes
+	gathered bool // the gathering no longer waits for it
+	finished bool // the gathering has ended it in the store
 
 	identity     canonical.Identity
 	named        bool // the call name is well formed and may be shown
@@ -29,10 +37,14 @@ type call struct {
 	claim    canonical.Claim
 	evidence canonical.EvidenceID
 	admitted canonical.Admitted
-	lost     bool   // a delivery of the admission was not answered
-	saved    bool   // raw was accepted before the end
-	pieces   string // digest over the list of pieces in which raw is kept
-	rawBytes int64  // size of the result, kept or not
+	asked    time.Time       // when the admission began
+	window   context.Context // of the admission: what it may take in all
+	closing  context.CancelFunc
+	first    *delivered // answer to a delivery that the wave has made
+	lost     bool       // a delivery of the admission was not answered
+	saved    bool       // raw was accepted before the end
+	pieces   string     // digest over the list of pieces in which raw is kept
+	rawBytes int64      // size of the result, kept or not
 	took     Durations
 }
 
@@ -46,7 +58,7 @@ func (b *ToolBoundary) Invoke(ctx context.Context, run *Run, env Envelope, actio
 }
 
 func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
-	defer c.place.pass(false) // whatever happens to this call, the next one goes on
+	defer c.wave.leave(c) // whatever happens to this call, the others go on
 	if c.run == nil || c.run.boundary != b {
 		c.run = &Run{boundary: b}
 		return c.refuse(context.Background(), &refusal{lifecycle.RunInactive, "find the run", errNoRun})
@@ -59,14 +71,8 @@ func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {
 	if r := c.preflight(ctx); r != nil {
 		return c.refuse(ctx, r)
 	}
-	c.place.wait()
-	if !b.enterRunning(c) {
-		return c.refuse(ctx, &refusal{lifecycle.RunInactive, "check the run", errShutDown})
-	}
 	defer b.leaveRunning(c)
-	r := c.admit(ctx)
-	c.place.pass(c.lost && r != nil)
-	if r != nil {
+	if r := c.comeIn(ctx); r != nil {
 		return c.refuse(ctx, r)
 	}
 	return c.goOn(ctx)

@@ -18,6 +18,11 @@ import (
 
 func TestOrder(t *testing.T) {
 	onFake(t, []scenario{
+		{"batch_reads_are_admitted_as_asked", direct(admittedAsAsked)},
+		{"batch_the_last_places_go_to_the_first_asked", direct(lastPlaces)},
+		{"batch_the_first_of_two_equal_ids_runs", direct(firstOfEqual)},
+		{"batch_bodies_run_at_once_all_the_same", direct(bodiesAtOnce)},
+		{"batch_an_authorizer_that_ends_its_goroutine", direct(authorizerGoexit)},
 		{"reads_are_admitted_as_asked", admittedAsAsked},
 		{"the_last_places_go_to_the_first_asked", lastPlaces},
 		{"the_first_of_two_equal_ids_runs", firstOfEqual},
@@ -26,6 +31,15 @@ func TestOrder(t *testing.T) {
 		{"an_authorizer_that_ends_its_goroutine", authorizerGoexit},
 		{"shut_down_while_some_wait_for_their_place", shutDownWhileWaiting},
 	})
+}
+
+// direct is the scenario on a store that takes batches.
+func direct(run func(*testing.T, *deck)) func(*testing.T, *deck) {
+	return func(t *testing.T, d *deck) {
+		front := *d
+		front.direct = true
+		run(t, &front)
+	}
 }
 
 // tools is a set with one tool that reads.

@@ -336,20 +336,7 @@ func roundTrips(t *testing.T) {
 	server := redistest.Server(t)
 	b := serverBench(t, server, setup{spec: boundary.RunSpec{Budget: canonical.Budget{Calls: 4}}})
 	wantReady(t, b.write("warm", says("ok")), "seen: ok") // the scripts are known afterwards
-	reads := func() int64 {
-		info, err := server.Client().Info(t.Context(), "stats").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, rest, _ := strings.Cut(info, "total_reads_processed:")
-		line, _, _ := strings.Cut(rest, "\r\n")
-		n, err := strconv.ParseInt(line, 10, 64)
-		if err != nil {
-			t.Fatalf("total_reads_processed %q: %v", line, err)
-		}
-		return n
-	}
-	reads()
+	readsOf(t, server)
 	for _, c := range []struct {
 		what  string
 		call  func() boundary.Result
@@ -362,9 +349,9 @@ func roundTrips(t *testing.T) {
 		{"a refusal", func() boundary.Result { return b.read("over", says("ok")) }, 1},
 		{"a refusal in preflight", func() boundary.Result { return b.read("not an id", says("ok")) }, 0},
 	} {
-		before := reads()
+		before := readsOf(t, server)
 		c.call()
-		if got := reads() - before - 1; got != c.trips { // one is the question itself
+		if got := readsOf(t, server) - before - 1; got != c.trips { // one is the question itself
 			t.Errorf("%s: the server read %d times, want %d", c.what, got, c.trips)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/toolharness/harness/canonical"
@@ -150,36 +149,42 @@ func (s *Toolset) Definitions() []Definition {
 	return list
 }
 
-// parallelReads is how many reads of one turn run at once.
-const parallelReads = 8
-
 // Dispatch takes the calls of one model message through the boundary and answers
 // one result for each, in the order asked, whatever fails. They are admitted in
-// that order, too. Reads run beside each other; any other call waits for those
-// before it and runs alone.
+// that order, too. Reads run beside each other, Config.Parallelism of them at most,
+// and share the trips to the store: k that start at once and end together take two
+// in all. Any other call waits for those before it and runs alone.
 func (s *Toolset) Dispatch(ctx context.Context, run *Run, calls ...Call) []Result {
 	results := make([]Result, len(calls))
-	slots := make(chan struct{}, parallelReads)
-	order := newPlaces()
-	var wave sync.WaitGroup
+	all := make([]*call, len(calls))
 	for i, asked := range calls {
-		c := s.call(run, asked)
-		if !c.action.effect(c.env.ReadOnly).Read() {
-			wave.Wait()
-			results[i] = s.boundary.invoke(ctx, c)
+		all[i] = s.call(run, asked)
+	}
+	t := newTurn(s.boundary)
+	for i := 0; i < len(all); {
+		n := leadingReads(all[i:])
+		if n == 0 {
+			t.wait()
+			results[i] = s.boundary.invoke(ctx, all[i])
+			i++
 			continue
 		}
-		results[i] = unanswered(c)
-		slots <- struct{}{}
-		c.place = order.next()
-		wave.Add(1)
-		go func() {
-			defer func() { <-slots; wave.Done() }()
-			results[i] = s.boundary.invoke(ctx, c)
-		}()
+		n = t.room(n)
+		t.start(ctx, all[i:i+n], results[i:i+n])
+		i += n
 	}
-	wave.Wait()
+	t.wait()
 	return results
+}
+
+// leadingReads counts the calls before the first that is no read.
+func leadingReads(calls []*call) int {
+	for i, c := range calls {
+		if !c.action.effect(c.env.ReadOnly).Read() {
+			return i
+		}
+	}
+	return len(calls)
 }
 
 // unanswered stands in for the result of a call whose goroutine was ended from
