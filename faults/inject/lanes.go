@@ -1,0 +1,128 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"regexp"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/toolharness/harness/faults/proxy"
+	"github.com/toolharness/harness/faults/report"
+)
+
+// Selection narrows a section down and sets its numbers.
+type Selection struct {
+	Only  *regexp.Regexp // matched with "section fault script place"; nil for all
+	Each  int            // injections of each combination; 0 for the usual number
+	Lanes int            // injections under way at a time; 0 for the usual number
+}
+
+func (s Selection) wants(c report.Combination) bool {
+	return s.Only == nil || s.Only.MatchString(c.Section+" "+c.Fault+" "+c.Script+" "+c.Place)
+}
+
+// job is one injection that is to be made.
+type job struct {
+	at    report.Combination
+	seed  uint64
+	bytes int // that it leaves on the server, about
+	warm  bool
+	do    func(context.Context, *bed, job) error
+}
+
+// seedOf makes the seeds of a combination, all different in the whole report.
+func seedOf(base uint64, at report.Combination, i int) uint64 {
+	h := fnv.New64a()
+	for _, text := range []string{at.Section, at.Fault, at.Script, at.Place} {
+		_, _ = h.Write([]byte(text + "\x00"))
+	}
+	seed := h.Sum64() ^ base*0x9e3779b97f4a7c15
+	return mix(seed + uint64(i)*0xd1342543de82ef95)
+}
+
+// mix spreads what differs in one bit over all of them.
+func mix(x uint64) uint64 {
+	x ^= x >> 31
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>33
+}
+
+// chunk bounds what lies on the server between two audits.
+const (
+	chunkJobs  = 1500
+	chunkBytes = 96 << 20
+)
+
+// runJobs makes the injections in several lanes, and has each chunk audited
+// before the server is emptied for the next one.
+func runJobs(ctx context.Context, b *report.Bench, addr string, jobs []job, lanes int) error {
+	beds, err := newBeds(ctx, b, addr, lanes)
+	if err != nil {
+		return err
+	}
+	client := redis.NewClient(&redis.Options{Addr: addr, DisableIdentity: true})
+	err = warm(ctx, beds[0], jobs[0].at.Section)
+	for start := 0; start < len(jobs) && err == nil; {
+		end, bytes := start, 0
+		for end < len(jobs) && end-start < chunkJobs && (bytes < chunkBytes || end == start) {
+			bytes += jobs[end].bytes
+			end++
+		}
+		err = errors.Join(runChunk(ctx, beds, jobs[start:end]), b.Audit(ctx, addr), client.FlushAll(ctx).Err())
+		start = end
+		b.Logf("%d of %d injections", end, len(jobs))
+	}
+	for _, bed := range beds {
+		err = errors.Join(err, bed.close(ctx))
+	}
+	return errors.Join(err, client.Close())
+}
+
+func newBeds(ctx context.Context, b *report.Bench, addr string, lanes int) ([]*bed, error) {
+	scripts := proxy.NewScripts()
+	var beds []*bed
+	for range lanes {
+		lane, err := newBed(ctx, b, addr, scripts)
+		if err != nil {
+			for _, made := range beds {
+				err = errors.Join(err, made.close(ctx))
+			}
+			return nil, err
+		}
+		beds = append(beds, lane)
+	}
+	return beds, nil
+}
+
+// runChunk gives every lane its share of the jobs, one after another. The first
+// failure ends all lanes; it is one of the bench, not of the library.
+func runChunk(ctx context.Context, beds []*bed, jobs []job) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	queue := make(chan job)
+	failures := make([]error, len(beds))
+	var wg sync.WaitGroup
+	for i, lane := range beds {
+		wg.Go(func() {
+			for j := range queue {
+				if failures[i] != nil {
+					continue
+				}
+				if failures[i] = j.do(ctx, lane, j); failures[i] != nil {
+					cancel()
+				}
+			}
+		})
+	}
+	for _, j := range jobs {
+		queue <- j
+	}
+	close(queue)
+	wg.Wait()
+	return errors.Join(failures...)
+}

@@ -1,0 +1,159 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/toolharness/harness/faults/proxy"
+	"github.com/toolharness/harness/faults/report"
+)
+
+// WireSection is the name of the section that spoils messages.
+const WireSection = "wire"
+
+// Wire spoils each message of each script at each place, in each way.
+func Wire(s Selection) report.Section {
+	return report.Section{Name: WireSection, Run: func(ctx context.Context, b *report.Bench) error { return runWire(ctx, b, s) }}
+}
+
+// wireEach is the usual number of injections of a combination, short and full.
+func wireEach(full bool) int {
+	if full {
+		return 200
+	}
+	return 4
+}
+
+// wireLanes is how many injections are under way at a time. Most of the time of
+// each is waiting.
+const wireLanes = 16
+
+func runWire(ctx context.Context, b *report.Bench, s Selection) (err error) {
+	each, lanes := s.Each, s.Lanes
+	if each == 0 {
+		each = wireEach(b.Full)
+	}
+	if lanes == 0 {
+		lanes = wireLanes
+	}
+	var jobs []job
+	for _, w := range wireFaults() {
+		at := w.combination()
+		if !s.wants(at) {
+			continue
+		}
+		b.Lines.Plan(at, each)
+		for i := range each {
+			jobs = append(jobs, job{at: at, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
+		}
+	}
+	for _, w := range controls() {
+		if at := w.combination(); s.wants(at) {
+			b.Lines.Plan(at, each)
+			for i := range each {
+				jobs = append(jobs, job{at: at, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
+			}
+		}
+	}
+	for at, reason := range impossible() {
+		if s.wants(at) {
+			b.Lines.NotTested(at, reason)
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(b.Seed, 1))
+	r.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
+	server, end, err := startServer()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	return runJobs(ctx, b, server.Addr(), jobs, lanes)
+}
+
+// controls are messages that pass: the same calls with nothing done to them.
+func controls() []wireFault {
+	var all []wireFault
+	for _, script := range []string{"open", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle", "attach"} {
+		w := wireFault{script: script, form: bare, place: proxy.Before, kind: proxy.Pass}
+		if script == "attach" {
+			w.form = multi
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// warm has the server and the proxies see the text of every script once, by
+// calls that nothing happens to. They count for nothing in the table but their
+// own failures.
+func warm(ctx context.Context, b *bed, section string) error {
+	for i, w := range controls() {
+		at := w.combination()
+		at.Section = section
+		if err := w.inject(ctx, b, job{at: at, seed: seedOf(b.bench.Seed, at, -1-i), warm: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempts bounds how often an injection is begun that something else disturbs.
+const attempts = 4
+
+// inject makes one injection.
+func (w wireFault) inject(ctx context.Context, b *bed, j job) (err error) {
+	for range attempts {
+		if err = w.injectOnce(ctx, b, j); !errors.As(err, new(disturbed)) {
+			return err
+		}
+		j.seed = mix(j.seed)
+	}
+	return err
+}
+
+// injectOnce is what comes before the message, the fault, the message, and what
+// comes after it.
+func (w wireFault) injectOnce(ctx context.Context, b *bed, j job) error {
+	verb := verbs()[w.script]
+	t, err := b.begin(ctx, j.at, verb.subject(w, j.seed), w.always)
+	if err != nil {
+		return err
+	}
+	x := &wireTry{try: t, wire: w}
+	failed := verb.run(ctx, x)
+	if j.warm || x.trap == nil || x.trap.Fired() == 0 {
+		t.line.Part = 1 // nothing was struck: not an injection
+	} else if t.run != nil && w.script != "close" && t.line.Name != "" {
+		t.again(ctx)
+	}
+	return errors.Join(failed, t.end(ctx))
+}
+
+// wireTry is one injection of the section.
+type wireTry struct {
+	*try
+	wire wireFault
+	trap *proxy.Trap
+}
+
+// arm sets the fault; from here on the message is struck.
+func (x *wireTry) arm() { x.trap = x.proxy.Arm(x.wire.arm(x.line.Seed)) }
+
+// once notes an error that a fault which strikes once must not lead to: the
+// message may be sent again, so the client has sent it again.
+func (x *wireTry) once(what string, err error) {
+	if !x.wire.always {
+		x.must(what, err)
+	}
+}
+
+// onceReady expects the call to be READY in spite of the fault.
+func (x *wireTry) onceReady() {
+	if !x.wire.always && x.line.Told != "READY" {
+		x.broke("the fault struck once, and the model was told %s", x.line.Told)
+	}
+}
