@@ -40,7 +40,7 @@ func TestProgram(t *testing.T) {
 		out    string
 		errs   string
 	}{
-		{[]string{"demo"}, 0, "All 10 checks passed.\n", ""},
+		{[]string{"demo"}, 0, "All 16 checks passed.\n", ""},
 		{[]string{"demo", "-o", "json"}, 0, "}\n", ""},
 		{[]string{"demo", "--keep"}, 2, "", "Try 'harness help'.\n"},
 		{[]string{"demo", "--redis", "redis://u:marker_7@127.0.0.1:1"}, 1, "", "no connection\n"},

@@ -14,7 +14,7 @@ import (
 func TestDemoOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	status, out, errs := run(t, "demo")
-	if status != command.ExitDone || errs != "" || !strings.HasSuffix(out, "\nAll 10 checks passed.\n") || strings.Contains(out, "\x1b") {
+	if status != command.ExitDone || errs != "" || !strings.HasSuffix(out, "\nAll 16 checks passed.\n") || strings.Contains(out, "\x1b") {
 		t.Errorf("got %d, %q, %q", status, out, errs)
 	}
 }
@@ -24,11 +24,11 @@ func TestDemoOnRedis(t *testing.T) {
 	db := redistest.Shared(t)
 	entries := filepath.Join(t.TempDir(), "entries")
 	status, out, errs := run(t, "demo", "--redis", db.URL(), "--entries", entries)
-	if status != command.ExitDone || errs != "" || !strings.Contains(out, "12 admissions, 12 entries, 12 lines in the file") {
+	if status != command.ExitDone || errs != "" || !strings.Contains(out, "24 admissions, 24 entries, 24 lines in the file") {
 		t.Errorf("got %d, %q, %q", status, out, errs)
 	}
-	if text, err := os.ReadFile(entries); err != nil || strings.Count(string(text), "\n") != 12 {
-		t.Errorf("got %q, %v, want 12 lines", text, err)
+	if text, err := os.ReadFile(entries); err != nil || strings.Count(string(text), "\n") != 24 {
+		t.Errorf("got %q, %v, want 24 lines", text, err)
 	}
 	if left, err := db.Client().DBSize(t.Context()).Result(); err != nil || left != 0 {
 		t.Errorf("got %d keys, %v, want none", left, err)
@@ -37,8 +37,8 @@ func TestDemoOnRedis(t *testing.T) {
 	if status != command.ExitDone || errs != "" || !strings.Contains(out, "  redis-cli -h 127.0.0.1 -p ") {
 		t.Errorf("got %d, %q, %q", status, out, errs)
 	}
-	if left, err := db.Client().DBSize(t.Context()).Result(); err != nil || left != 15 {
-		t.Errorf("got %d keys, %v, want 15", left, err)
+	if left, err := db.Client().DBSize(t.Context()).Result(); err != nil || left != 27 {
+		t.Errorf("got %d keys, %v, want 27", left, err)
 	}
 }
 
@@ -79,11 +79,11 @@ func TestDemoAsJSON(t *testing.T) {
 			t.Fatalf("%v: got %v, or more than one document", args, err)
 		}
 		keep := len(args) > 2
-		if !d.OK || len(d.Questions) != 3 || len(d.Refused) != 8 || d.Questions[0].Calls[0].ID != "call_tFp7HYD6sAAmCShgeqkVZH6Q" ||
+		if !d.OK || len(d.Questions) != 3 || len(d.Refused) != 9 || d.Questions[0].Calls[0].ID != "call_tFp7HYD6sAAmCShgeqkVZH6Q" ||
 			d.Questions[0].Calls[0].Ran != "yes" || d.Refused[0].Code != "TOOL_BUDGET_EXHAUSTED" || d.Refused[0].Ran != "no" {
 			t.Errorf("%v: got %+v", args, d)
 		}
-		if keep != (len(d.Kept) == 15) || keep != (d.Store == "redis") || keep && d.Kept[0].TTL <= 0 {
+		if keep != (len(d.Kept) == 27) || keep != (d.Store == "redis") || keep && d.Kept[0].TTL <= 0 {
 			t.Errorf("%v: got store %s, kept %+v", args, d.Store, d.Kept)
 		}
 	}

@@ -87,10 +87,12 @@ func (c *Console) write(text string) {
 	}
 }
 
-// cut counts characters, taking each as one cell. A text of wide characters may still wrap; ours has none.
+// cut is the beginning of a text that fits into so many cells.
 func cut(text string, cells int) string {
-	if runes := []rune(text); len(runes) > cells {
-		return string(runes[:max(cells, 0)])
+	for i, r := range text {
+		if cells -= cellsOf(r); cells < 0 {
+			return text[:i]
+		}
 	}
 	return text
 }

@@ -14,6 +14,8 @@
 //	out.Line("%-30s %s", name, state) // takes the status away first
 //	return out.Err()
 //
+// Columns, breaks and cuts count the cells of a terminal, of which a Chinese character takes two.
+//
 // [Console.Strong] and [Console.Alert] mark a text on a terminal, once [Console.Colour] allows it, and leave it as it is
 // everywhere else.
 //

@@ -1,8 +1,34 @@
 package console
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
 
-// Widths are the widths of the columns that these rows need, in characters.
+	"golang.org/x/text/width"
+)
+
+// Cells is how many cells of a terminal a text takes: characters that East Asian Width (UAX 11) calls wide or full take
+// two, all others one. It is meant for text that [Plain] has made.
+func Cells(text string) int {
+	cells := 0
+	for _, r := range text {
+		cells += cellsOf(r)
+	}
+	return cells
+}
+
+func cellsOf(r rune) int {
+	if r < utf8.RuneSelf {
+		return 1
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Widths are the widths of the columns that these rows need, in cells.
 func Widths(rows [][]string) []int {
 	var widest []int
 	for _, cells := range rows {
@@ -10,7 +36,7 @@ func Widths(rows [][]string) []int {
 			if i == len(widest) {
 				widest = append(widest, 0)
 			}
-			widest[i] = max(widest[i], len([]rune(cell)))
+			widest[i] = max(widest[i], Cells(cell))
 		}
 	}
 	return widest
@@ -23,7 +49,7 @@ func Row(widths []int, cells []string) string {
 	for i, cell := range cells {
 		pad := ""
 		if i < len(widths) {
-			pad = strings.Repeat(" ", max(widths[i]-len([]rune(cell)), 0))
+			pad = strings.Repeat(" ", max(widths[i]-Cells(cell), 0))
 		}
 		if i > 0 {
 			b.WriteString("  ")

@@ -19,6 +19,13 @@ func TestRowsAlign(t *testing.T) {
 	if got, want := console.Row(widths[:1], []string{"a", "12", "b"}), "a       12  b"; got != want {
 		t.Errorf("more cells than widths: got %q, want %q", got, want)
 	}
+	// A Chinese character takes two cells.
+	wide := [][]string{{"青松卡", "1"}, {"card", "22"}, {"ＡＢ", "333"}, {"é½", "4"}}
+	for i, want := range []string{"青松卡    1", "card     22", "ＡＢ    333", "é½        4"} {
+		if got := console.Row(console.Widths(wide), wide[i]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 	if got := console.Widths(nil); got != nil {
 		t.Errorf("no rows: got %v", got)
 	}

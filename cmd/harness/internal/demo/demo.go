@@ -9,10 +9,9 @@ import (
 
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
-	"github.com/toolharness/harness/cmd/harness/internal/demo/data"
 	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlagent"
-	"github.com/toolharness/harness/cmd/harness/internal/sqlread"
+	"github.com/toolharness/harness/redisstore"
 )
 
 // databaseName is what results and facts call the database.
@@ -25,6 +24,8 @@ type Screen interface {
 	Running(what string, n, of int)
 	Question(text string)
 	Call(Call)
+	Message(Message)
+	Searched(Search)
 	Refused(Refusal)
 	// End has everything.
 	End(Document)
@@ -35,9 +36,11 @@ type demo struct {
 	options  Options
 	screen   Screen
 	place    *place.Place
-	database *sqlread.Database
+	again    *redisstore.Store // on the same server, with a client of its own: what the checks read with
+	sources  sources
 	script   script
 	entries  *entries
+	together *together
 	tools    []boundary.Tool
 
 	boundary *boundary.ToolBoundary
@@ -49,6 +52,7 @@ type demo struct {
 
 	sent     []boundary.Call // admitted or not, in order, with the outcomes below
 	outcomes []boundary.Outcome
+	answered []canonical.CallName // whose the answers to the messages are, in the order answered
 	document Document
 }
 
@@ -60,7 +64,7 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 	}
 	d := &demo{options: o.withDefaults(), screen: screen, scope: canonical.Scope{Tenant: "demo", Namespace: databaseName}}
 	defer func() { err = errors.Join(err, d.close(ctx)) }()
-	for _, step := range []func(context.Context) error{d.open, d.openRun, d.recorded, d.refused, d.facts, d.check} {
+	for _, step := range []func(context.Context) error{d.open, d.openRun, d.recorded, d.searches, d.refused, d.facts, d.check} {
 		if err := step(ctx); err != nil {
 			return Document{}, place.Because(err)
 		}
@@ -80,23 +84,26 @@ func (d *demo) open(ctx context.Context) (err error) {
 	if d.entries, err = openEntries(d.options.Entries); err != nil {
 		return err
 	}
-	if d.database, err = sqlread.OpenImage(data.Chinook(), sqlread.Limits{}); err != nil {
+	if d.again, err = d.place.Again(ctx); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if d.sources, err = openSources(ctx); err != nil {
 		return err
 	}
-	agent := sqlagent.New(databaseName, d.database)
-	d.tools = agent.ForBoundary()
+	d.tools = d.sources.tools()
 	if d.script, err = readScript(d.tools); err != nil {
 		return err
 	}
-	d.tools = append(d.tools, addArtist(agent))
+	d.tools = append(d.tools, addArtist(d.sources.agent))
+	d.together = newTogether(d.script.messages, d.options.patience)
 	for i := range d.tools {
-		d.tools[i].Executor = d.options.executor(d.entries.around(d.tools[i].Executor))
+		d.tools[i].Executor = d.options.executor(d.entries.around(d.together.around(d.tools[i].Executor)))
 		if d.tools[i].Name == sqlagent.NameListTables {
 			d.tools[i].Budget = d.script.perTool[sqlagent.NameListTables]
 		}
 	}
 	d.boundary, err = boundary.New(boundary.Config{
-		Store: d.place.Store, Authorizer: boundary.AllowAll{}, Codes: sqlagent.Codes(), Now: d.place.Now,
+		Store: d.place.Store, Authorizer: boundary.AllowAll{}, Codes: codes(), Now: d.place.Now,
 	})
 	if err != nil {
 		return err
@@ -118,6 +125,9 @@ func (d *demo) openRun(ctx context.Context) (err error) {
 		}
 		d.document.Questions = append(d.document.Questions, q)
 	}
+	for _, m := range d.script.messages {
+		d.document.Messages = append(d.document.Messages, m.planned())
+	}
 	for _, a := range d.script.attempts() {
 		d.document.Refused = append(d.document.Refused, a.refusal())
 	}
@@ -130,7 +140,7 @@ func (d *demo) newRun(ctx context.Context, duration time.Duration) (*boundary.Ru
 	key := canonical.RunKey{Scope: d.scope, Run: canonical.RunID("demo-" + rand.Text())}
 	d.runs = append(d.runs, key)
 	return d.boundary.OpenRun(ctx, boundary.RunSpec{
-		ID: key.Run, Scope: key.Scope, Principal: boundary.Principal{Agent: "recorded SQL agent"},
+		ID: key.Run, Scope: key.Scope, Principal: boundary.Principal{Agent: "recorded SQL agent and the demo's own messages"},
 		MaxDuration: duration, Budget: boundary.Budget{Calls: d.script.admitted()},
 	})
 }
@@ -268,9 +278,10 @@ func (d *demo) close(ctx context.Context) error {
 		}
 		problems = append(problems, d.place.Close())
 	}
-	if d.database != nil {
-		problems = append(problems, d.database.Close())
+	if d.again != nil {
+		problems = append(problems, d.again.Close())
 	}
+	problems = append(problems, d.sources.close())
 	if d.entries != nil {
 		problems = append(problems, d.entries.close())
 	}

@@ -56,7 +56,7 @@ func TestDemoIsAsItMustBe(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, o demo.Options) {
 		d := run(t, o)
-		if failed := d.Failed(); !d.OK || len(failed) > 0 || len(d.Checks) != 10 {
+		if failed := d.Failed(); !d.OK || len(failed) > 0 || len(d.Checks) != 16 {
 			t.Fatalf("got ok %t, %d checks, failed %+v", d.OK, len(d.Checks), failed)
 		}
 		var ids []string
@@ -82,14 +82,17 @@ func TestDemoIsAsItMustBe(t *testing.T) {
 		}
 		wantRefused := []string{
 			"TOOL_BUDGET_EXHAUSTED no", "SQL_REFUSED yes", "NOT_READ_ONLY no", "INVALID_TOOL_CALL_ID no", "RUN_MISMATCH no",
-			"DUPLICATE_TOOL_CALL no", "RUN_BUDGET_EXHAUSTED no", "RUN_DEADLINE_EXCEEDED no",
+			"DUPLICATE_TOOL_CALL no", "DUPLICATE_TOOL_CALL no", "RUN_BUDGET_EXHAUSTED no", "RUN_DEADLINE_EXCEEDED no",
 		}
 		if !slices.Equal(refused, wantRefused) {
 			t.Errorf("refused: got %v, want %v", refused, wantRefused)
 		}
 		for _, fact := range []string{
-			"11 ready", "; complete\n", "Country = \"\\\"USA\\\"\"", "TotalSpent = 523.06", `"COUNT(*)" = 1`, `nearest_name = "Alice In Chains"`,
-			"excluded: 1 error SQL_REFUSED, ran yes: 12 sql_db_query demo_delete",
+			"22 ready", "4 absences; complete\n", "Country = \"\\\"USA\\\"\"", "TotalSpent = 523.06", `"COUNT(*)" = 1`, `nearest_name = "Alice In Chains"`,
+			"excluded: 1 error SQL_REFUSED, ran yes: 24 sql_db_query demo_delete", "excluded: 1 error LOG_SCAN_LIMIT, ran yes: 18 search_logs_part call_0 turn m3",
+			"level WARN record_count = \"exact 141, ", "level ERROR record_count = \"exact 14, ", "hit_count = \"exact 4 for query", "artists = 275",
+			"search_logs call_0 turn m2: found nothing: ", "search_articles call_1 turn m2: found nothing: ", "at least 10, ",
+			"document zh_qingsong_card_fee retrieved = \"for query \\\"青松卡的年费是多少？\\\"", "𠮷", `"歌手" = "\"邓丽君\""`,
 		} {
 			if !strings.Contains(d.Facts.Text(), fact) {
 				t.Errorf("facts: got\n%s\nwant %q in them", d.Facts.Text(), fact)
@@ -114,8 +117,8 @@ func TestEntriesFile(t *testing.T) {
 		}
 		rest, kept := strings.CutPrefix(string(text), before)
 		lines := strings.Split(strings.TrimSuffix(rest, "\n"), "\n")
-		if !kept || len(lines) != 24 {
-			t.Fatalf("got %d lines, the old one kept %t, want 24 behind it", len(lines), kept)
+		if !kept || len(lines) != 48 {
+			t.Fatalf("got %d lines, the old one kept %t, want 48 behind it", len(lines), kept)
 		}
 		for i, d := range []demo.Document{first, second} {
 			want := []string{string(d.Run) + "\tdemo_delete\tsql_db_query"}
@@ -124,7 +127,12 @@ func TestEntriesFile(t *testing.T) {
 					want = append(want, string(d.Run)+"\t"+string(c.ID)+"\t"+c.Tool)
 				}
 			}
-			got := slices.Sorted(slices.Values(lines[12*i : 12*i+12])) // calls of one message are entered in either order
+			for _, m := range d.Messages {
+				for _, c := range m.Calls {
+					want = append(want, string(d.Run)+"\t"+string(m.Turn)+":"+string(c.ID)+"\t"+c.Tool)
+				}
+			}
+			got := slices.Sorted(slices.Values(lines[24*i : 24*i+24])) // calls of one message are entered in either order
 			if slices.Sort(want); !slices.Equal(got, want) {
 				t.Errorf("run %d: got %q, want %q", i, got, want)
 			}
@@ -155,7 +163,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	db := redistest.Shared(t)
 	d := run(t, demo.Options{Redis: db.URL(), Keep: true})
-	if !d.OK || len(d.Checks) != 9 {
+	if !d.OK || len(d.Checks) != 15 {
 		t.Fatalf("got ok %t, checks %+v", d.OK, d.Checks)
 	}
 	run(t, demo.Options{Redis: db.URL()})
@@ -164,7 +172,7 @@ func TestKeep(t *testing.T) {
 	for _, key := range d.Kept {
 		named = append(named, key.Name)
 	}
-	if !slices.Equal(keys, named) || len(keys) != 15 { // two ledgers, one order, 12 records
+	if !slices.Equal(keys, named) || len(keys) != 27 { // two ledgers, one order, 24 records
 		t.Errorf("got %d keys %v, want those in the document: %v", len(keys), keys, named)
 	}
 	for _, key := range keys {
@@ -216,8 +224,8 @@ func TestTwoDemosAtOnce(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(entries)
-	if lines := strings.Count(string(text), "\n"); err != nil || lines != 4*12 {
-		t.Errorf("got %d lines, %v, want %d", lines, err, 4*12)
+	if lines := strings.Count(string(text), "\n"); err != nil || lines != 4*24 {
+		t.Errorf("got %d lines, %v, want %d", lines, err, 4*24)
 	}
 	if left := keysOf(t, db.Client()); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -281,7 +289,7 @@ func TestDocumentIsOneJSONObject(t *testing.T) {
 	if err := json.Unmarshal(encoded, &members); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ok", "store", "run_id", "questions", "refused", "facts", "checks"} {
+	for _, name := range []string{"ok", "store", "run_id", "questions", "messages", "refused", "facts", "checks"} {
 		if len(members[name]) == 0 {
 			t.Errorf("no member %s", name)
 		}

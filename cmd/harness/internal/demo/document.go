@@ -15,6 +15,7 @@ type Document struct {
 	Store     string             `json:"store"`
 	Run       canonical.RunID    `json:"run_id"`
 	Questions []Question         `json:"questions"`
+	Messages  []Message          `json:"messages"`
 	Refused   []Refusal          `json:"refused"`
 	Facts     runprogress.Report `json:"facts"`
 	Checks    []Check            `json:"checks"`
@@ -34,6 +35,7 @@ type Question struct {
 // Call is one recorded call and what became of it.
 type Call struct {
 	ID         canonical.ToolCallID `json:"tool_call_id"`
+	Turn       canonical.Turn       `json:"turn,omitempty"` // the recorded calls have none
 	Tool       string               `json:"tool"`
 	State      lifecycle.State      `json:"state"`
 	Evidence   evidence.Status      `json:"evidence_status"`
@@ -44,10 +46,32 @@ type Call struct {
 	RawSHA256  string               `json:"raw_sha256,omitempty"`
 }
 
+// Message is one message of the demo's own, whose calls were sent at once.
+type Message struct {
+	Turn     canonical.Turn `json:"turn"`
+	Question string         `json:"question"`
+	Calls    []Search       `json:"calls"` // in the order asked, which is that of the answers
+}
+
+// Search is one call of a [Message], what became of it, and what must become of it.
+type Search struct {
+	Call
+	Arguments    string          `json:"arguments"`
+	Found        string          `json:"found"` // a line on what the model is told
+	WantEvidence evidence.Status `json:"want_evidence_status"`
+	WantCode     boundary.Code   `json:"want_code,omitempty"`
+}
+
+// AsItMust reports whether the tool ran and the call ended with the verdict and the code that it must have.
+func (s Search) AsItMust() bool {
+	return s.Ran == lifecycle.Completed.Ran() && s.Evidence == s.WantEvidence && s.Code == s.WantCode
+}
+
 // Refusal is one call that must be refused, and how it was.
 type Refusal struct {
 	What     string               `json:"what"`
 	ID       canonical.ToolCallID `json:"tool_call_id"`
+	Turn     canonical.Turn       `json:"turn,omitempty"`
 	Tool     string               `json:"tool"`
 	Code     boundary.Code        `json:"code"`
 	Ran      string               `json:"ran"`
@@ -78,7 +102,7 @@ func (d Document) Failed() []Check {
 
 func callOf(asked boundary.Call, o boundary.Outcome) Call {
 	c := Call{
-		ID: asked.ID, Tool: asked.Name, State: lifecycle.Ready, Evidence: o.Evidence(), Code: o.Code(),
+		ID: asked.ID, Turn: asked.Turn, Tool: asked.Name, State: lifecycle.Ready, Evidence: o.Evidence(), Code: o.Code(),
 		Ran: o.Execution().Ran(), ModelBytes: len(o.Text()),
 	}
 	if o.IsError() {

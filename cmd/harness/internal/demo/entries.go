@@ -90,13 +90,13 @@ func (e *entries) enter(in boundary.Input) (*entry, error) {
 	if e.file == nil {
 		return entered, nil
 	}
-	_, err := e.file.WriteString(line(in.Identity.Run, in.Identity.Call.ID, in.Tool))
+	_, err := e.file.WriteString(line(in.Identity, in.Tool))
 	return entered, err
 }
 
-// line needs no quotes: neither of the three can hold a blank.
-func line(run canonical.RunID, id canonical.ToolCallID, tool string) string {
-	return fmt.Sprintf("%s\t%s\t%s\n", run, id, tool)
+// line needs no quotes: neither of the three can hold a blank. A call of a turn is named by both.
+func line(identity canonical.Identity, tool string) string {
+	return fmt.Sprintf("%s\t%s\t%s\n", identity.Run, label(identity.Call), tool)
 }
 
 func (e *entries) leave(entered *entry, a *accountant, err error) {

@@ -55,7 +55,7 @@ func (d *demo) checkResults(ctx context.Context) (string, error) {
 	var problems []error
 	count := map[string]int{}
 	for _, call := range d.script.recorded() {
-		record, err := d.place.Store.Record(ctx, d.run.Key(), canonical.CallName{ID: canonical.ToolCallID(call.ID)})
+		record, err := d.record(ctx, canonical.CallName{ID: canonical.ToolCallID(call.ID)})
 		if err == nil {
 			var kind string
 			kind, err = compareResult(string(record.Raw.Bytes), call, published)
@@ -66,7 +66,7 @@ func (d *demo) checkResults(ctx context.Context) (string, error) {
 		}
 	}
 	problems = append(problems, d.compareCounts(expected), unused(published))
-	return fmt.Sprintf("%d texts byte for byte, %d query results, %d searches; %d recorded without a result",
+	return fmt.Sprintf("%d texts byte for byte, %d query results, %d searches; %d without one",
 		count[kindText], count[kindQuery], count[kindSearch], count[kindNone]), errors.Join(problems...)
 }
 
@@ -199,7 +199,7 @@ func (d *demo) checkDatabase(ctx context.Context) (string, error) {
 
 // scan reads the only value of a statement.
 func (d *demo) scan(ctx context.Context, statement string, value any) error {
-	return d.database.Read(ctx, statement, func(rs *sql.Rows) error {
+	return d.sources.database.Read(ctx, statement, func(rs *sql.Rows) error {
 		if !rs.Next() {
 			return sql.ErrNoRows
 		}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"time"
 
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
@@ -17,6 +18,34 @@ func (o Options) ExpectingConversations(text string) Options {
 
 func (o Options) ExpectingDatabase(text string) Options {
 	o.chinookExpected = text
+	return o
+}
+
+func (o Options) ExpectingLogs(text string) Options {
+	o.logsExpected = text
+	return o
+}
+
+func (o Options) ExpectingArticles(text string) Options {
+	o.articlesExpected = text
+	return o
+}
+
+// Asking changes the calls of each message on their way to the boundary.
+func (o Options) Asking(f func([]boundary.Call) []boundary.Call) Options {
+	o.asked = f
+	return o
+}
+
+// Answering changes the answers to each message on their way back.
+func (o Options) Answering(f func([]boundary.Result) []boundary.Result) Options {
+	o.answers = f
+	return o
+}
+
+// Waiting is for how long tools wait for those of the same message.
+func (o Options) Waiting(d time.Duration) Options {
+	o.patience = d
 	return o
 }
 

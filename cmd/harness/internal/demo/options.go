@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"time"
 
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
@@ -21,6 +22,11 @@ type Options struct {
 	// What tests replace, to see that a broken promise is told.
 	conversationsExpected string
 	chinookExpected       string
+	logsExpected          string
+	articlesExpected      string
+	asked                 func([]boundary.Call) []boundary.Call
+	answers               func([]boundary.Result) []boundary.Result
+	patience              time.Duration
 	executor              func(boundary.Executor) boundary.Executor
 	beforeChecks          func(context.Context, []canonical.RunKey)
 	afterRemoval          func(context.Context, []canonical.RunKey)
@@ -32,6 +38,21 @@ func (o Options) withDefaults() Options {
 	}
 	if o.chinookExpected == "" {
 		o.chinookExpected = data.ChinookExpected()
+	}
+	if o.logsExpected == "" {
+		o.logsExpected = data.KafkaExpected()
+	}
+	if o.articlesExpected == "" {
+		o.articlesExpected = data.BankExpected()
+	}
+	if o.asked == nil {
+		o.asked = func(calls []boundary.Call) []boundary.Call { return calls }
+	}
+	if o.answers == nil {
+		o.answers = func(results []boundary.Result) []boundary.Result { return results }
+	}
+	if o.patience == 0 {
+		o.patience = 5 * time.Second
 	}
 	if o.executor == nil {
 		o.executor = func(x boundary.Executor) boundary.Executor { return x }

@@ -12,9 +12,11 @@ import (
 	"github.com/toolharness/harness/projector/rows"
 )
 
-// script is what the demo does: the recorded conversations of the SQL agent, and the budgets that follow from them.
+// script is what the demo does: the recorded conversations of the SQL agent, the messages of its own, and the budgets that
+// follow from both.
 type script struct {
 	conversations []recording.Conversation
+	messages      []message
 	calls         int            // recorded, all of them
 	perTool       map[string]int // recorded calls of each tool
 }
@@ -29,7 +31,7 @@ func readScript(tools []boundary.Tool) (script, error) {
 	for _, tool := range tools {
 		known[tool.Name] = true
 	}
-	s := script{perTool: map[string]int{}}
+	s := script{perTool: map[string]int{}, messages: messages()}
 	for _, c := range all {
 		if !onlyOf(c, known) {
 			continue
@@ -71,8 +73,24 @@ func asked(call recording.Call) boundary.Call {
 	return boundary.Call{ID: boundary.ToolCallID(call.ID), Name: call.Tool, Arguments: []byte(call.Arguments)}
 }
 
-// admitted is how many calls the run admits: those recorded, and the DELETE, which only the database itself can refuse.
-func (s script) admitted() int { return s.calls + 1 }
+// admitted is how many calls the run admits: those recorded, those of the messages, and the DELETE, which only the
+// database itself can refuse.
+func (s script) admitted() int {
+	count := s.calls + 1
+	for _, m := range s.messages {
+		count += len(m.searches)
+	}
+	return count
+}
+
+// ready is how many of them must end READY: all but the DELETE and the search that must not be taken for an absence.
+func (s script) ready() int {
+	count := s.calls
+	for _, m := range s.messages {
+		count += m.ready()
+	}
+	return count
+}
 
 // recorded are the calls of all conversations, in order.
 func (s script) recorded() []recording.Call {
@@ -121,7 +139,7 @@ type attempt struct {
 }
 
 func (a attempt) refusal() Refusal {
-	return Refusal{What: a.what, ID: a.call.ID, Tool: a.call.Name, WantCode: a.code, WantRan: a.ran.Ran()}
+	return Refusal{What: a.what, ID: a.call.ID, Turn: a.call.Turn, Tool: a.call.Name, WantCode: a.code, WantRan: a.ran.Ran()}
 }
 
 // attempts stand in an order in which each has one reason to be refused: the tool's budget while the run still has a call
@@ -142,6 +160,7 @@ func (s script) attempts() []attempt {
 		{"a call that names another run", boundary.Call{ID: "demo_other_run", Name: query, Arguments: count},
 			lifecycle.RunMismatch, no, (*demo).asOfAnotherRun},
 		{"the id of a call that ran", s.lastOf(query), lifecycle.DuplicateToolCall, no, (*demo).dispatch},
+		{"the id of a call of the same turn", messageOf(turnNothing).calls()[0], lifecycle.DuplicateToolCall, no, (*demo).dispatch},
 		{"one call more than the run may have", boundary.Call{ID: "demo_run_budget", Name: query, Arguments: count},
 			lifecycle.RunBudgetExhausted, no, (*demo).dispatch},
 		{"a call after the run's deadline", boundary.Call{ID: "demo_too_late", Name: query, Arguments: count},

@@ -34,7 +34,7 @@ func TestScriptTakesTheConversationsOfTheAgent(t *testing.T) {
 	for _, c := range s.conversations {
 		lines, counts = append(lines, c.Line), append(counts, len(c.Calls))
 	}
-	if !slices.Equal(lines, []int{1, 2, 3}) || !slices.Equal(counts, []int{4, 2, 5}) || s.calls != 11 || s.admitted() != 12 || len(s.recorded()) != 11 {
+	if !slices.Equal(lines, []int{1, 2, 3}) || !slices.Equal(counts, []int{4, 2, 5}) || s.calls != 11 || s.admitted() != 24 || s.ready() != 22 || len(s.recorded()) != 11 {
 		t.Errorf("got lines %v with %v calls, %d in all", lines, counts, s.calls)
 	}
 	for tool, want := range map[string]int{
@@ -110,7 +110,7 @@ func TestAttempts(t *testing.T) {
 	}
 	want := []boundary.Code{
 		lifecycle.ToolBudgetExhausted, sqlagent.CodeRefused, lifecycle.NotReadOnly, lifecycle.InvalidToolCallID, lifecycle.RunMismatch,
-		lifecycle.DuplicateToolCall, lifecycle.RunBudgetExhausted, lifecycle.RunDeadlineExceeded,
+		lifecycle.DuplicateToolCall, lifecycle.DuplicateToolCall, lifecycle.RunBudgetExhausted, lifecycle.RunDeadlineExceeded,
 	}
 	if !slices.Equal(codes, want) {
 		t.Errorf("got %v, want %v", codes, want)
