@@ -177,16 +177,16 @@ func unsettled(got delivered, whole bool) bool {
 
 // writeShare sends several deliveries in one write and waits once.
 func (s *Store) writeShare(ctx context.Context, node *redis.Client, ds []delivery, part []int, whole bool) []delivered {
-	lasts := make([]*redis.Cmd, len(part))
-	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+	places := make([]queued, len(part))
+	cmds, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, i := range part {
-			lasts[n] = s.queue(ctx, p, ds[i], group(ds[i].fields), whole)
+			places[n] = s.queue(ctx, p, ds[i], group(ds[i].fields), whole)
 		}
 		return nil
 	})
 	out := make([]delivered, len(part))
 	for n, i := range part {
-		out[n].reply, out[n].err = ds[i].answer(lasts[n], err)
+		out[n].reply, out[n].err = ds[i].answer(places[n], cmds, err)
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,44 +14,12 @@ import (
 	"github.com/toolharness/harness/redisstore"
 )
 
-// cluster is two masters, each with half of the slots.
-func cluster(t *testing.T) [2]*redistest.Process {
-	t.Helper()
-	var nodes [2]*redistest.Process
-	for i := range nodes {
-		nodes[i] = redistest.Server(t, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", freePort(t), "--cluster-node-timeout", "2000")
-	}
-	const half, last = 8192, 16383
-	bus, err := nodes[1].Client().ConfigGet(ctx, "cluster-port").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, port, _ := strings.Cut(nodes[1].Addr(), ":")
-	if err := errors.Join(
-		nodes[0].Client().ClusterAddSlotsRange(ctx, 0, half-1).Err(),
-		nodes[1].Client().ClusterAddSlotsRange(ctx, half, last).Err(),
-		nodes[1].Client().Do(ctx, "cluster", "set-config-epoch", "2").Err(),
-		nodes[0].Client().Do(ctx, "cluster", "meet", host, port, bus["cluster-port"]).Err(),
-	); err != nil {
-		t.Fatal(err)
-	}
-	limit := time.Now().Add(20 * time.Second)
-	for _, node := range nodes {
-		for !strings.Contains(node.Client().ClusterInfo(ctx).Val(), "cluster_state:ok") || strings.Count(node.Client().ClusterNodes(ctx).Val(), "connected") < 2 {
-			if time.Now().After(limit) {
-				t.Fatalf("no cluster: %s", node.Client().ClusterInfo(ctx).Val())
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-	return nodes
-}
-
 func TestDial_cluster(t *testing.T) {
 	t.Parallel()
-	nodes := cluster(t)
-	s := dial(t, "redis+cluster://"+nodes[0].Addr()+","+nodes[1].Addr(), nil)
-	for i := range 6 {
+	c := redistest.Cluster(t, redistest.ClusterOptions{})
+	nodes := c.Nodes()
+	s := dial(t, c.URL(), nil)
+	for i := range 12 {
 		works(t, s, fmt.Sprintf("run-%d", i))
 	}
 	for i, node := range nodes {
@@ -61,8 +28,8 @@ func TestDial_cluster(t *testing.T) {
 		}
 	}
 	report, err := s.Health(ctx)
-	if err != nil || len(report.Findings) != 0 || !report.Cluster || report.Masters != 2 || report.Policy != "noeviction" {
-		t.Errorf("health = %+v, %v; want two masters and no findings", report, err)
+	if err != nil || len(report.Findings) != 0 || !report.Cluster || report.Masters != 3 || report.Policy != "noeviction" {
+		t.Errorf("health = %+v, %v; want three masters and no findings", report, err)
 	}
 	if err := nodes[1].Client().ConfigSet(ctx, "maxmemory-policy", "volatile-lru").Err(); err != nil {
 		t.Fatal(err)
@@ -81,8 +48,8 @@ func TestDial_cluster(t *testing.T) {
 // A slot that moves to another node between admission and ending.
 func TestCluster_slot_moves(t *testing.T) {
 	t.Parallel()
-	nodes := cluster(t)
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr(), nodes[1].Addr()}, ClusterStateReloadInterval: time.Hour, ContextTimeoutEnabled: true})
+	c := redistest.Cluster(t, redistest.ClusterOptions{})
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), ClusterStateReloadInterval: time.Hour, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
 	s, err := redisstore.New(client, nil)
 	if err != nil {
@@ -95,7 +62,8 @@ func TestCluster_slot_moves(t *testing.T) {
 		admit(t, s, a)
 		calls = append(calls, a)
 	}
-	move(t, nodes, base(state.Run)+"run")
+	key := base(state.Run) + "run"
+	c.Move(key, another(c, key)).Finish()
 	for i, size := range []int{3 << 20, 64 << 10, 10} {
 		raw := bytes.Repeat([]byte{byte(i)}, size)
 		complete(t, s, ready(calls[i], state.Expires, raw))
@@ -105,36 +73,10 @@ func TestCluster_slot_moves(t *testing.T) {
 	}
 }
 
-// move hands the slot of a key, with all keys in it, to the other node.
-func move(t *testing.T, nodes [2]*redistest.Process, key string) {
-	t.Helper()
-	slot, err := nodes[0].Client().ClusterKeySlot(ctx, key).Result()
-	if err != nil {
-		t.Fatal(err)
+// another is a primary that does not serve the key.
+func another(c *redistest.ClusterNodes, key string) *redistest.Process {
+	if first := c.Nodes()[0]; c.Primary(key) != first {
+		return first
 	}
-	from, to := nodes[0], nodes[1]
-	if slot >= 8192 {
-		from, to = to, from
-	}
-	id := func(p *redistest.Process) string { return p.Client().Do(ctx, "cluster", "myid").Val().(string) }
-	must := func(cmd *redis.Cmd) {
-		t.Helper()
-		if err := cmd.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(to.Client().Do(ctx, "cluster", "setslot", slot, "importing", id(from)))
-	must(from.Client().Do(ctx, "cluster", "setslot", slot, "migrating", id(to)))
-	keys, err := from.Client().ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
-	if err != nil || len(keys) == 0 {
-		t.Fatalf("keys in the slot: %v, %v", keys, err)
-	}
-	host, port, _ := strings.Cut(to.Addr(), ":")
-	args := []any{"migrate", host, port, "", 0, 5000, "keys"}
-	for _, k := range keys {
-		args = append(args, k)
-	}
-	must(from.Client().Do(ctx, args...))
-	must(to.Client().Do(ctx, "cluster", "setslot", slot, "node", id(to)))
-	must(from.Client().Do(ctx, "cluster", "setslot", slot, "node", id(to)))
+	return c.Nodes()[1]
 }

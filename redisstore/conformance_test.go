@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,30 +29,51 @@ func TestT64_conformance(t *testing.T) {
 		redistest.Shared(t) // keeps the server running between subtests
 		storetest.Run(t, redisHarness)
 	})
+	t.Run("cluster", func(t *testing.T) {
+		redistest.SharedCluster(t)
+		storetest.Run(t, clusterHarness)
+	})
 }
 
 // embeddedHarness is the store on a server whose time stands still.
 func embeddedHarness(t testing.TB) storetest.Harness {
 	m := redistest.Mini(t)
 	h := &probes{t: t, client: m.Client(), ahead: func() time.Duration { return 0 }}
-	store := h.store(&redis.Options{Addr: m.Addr()})
+	store := h.store(h.watched(&redis.Options{Addr: m.Addr()}))
 	return h.harness(store, m.Now, m.Advance, 0)
 }
 
-// redisHarness is the store on a redis-server. Its time is real and goes on
-// while a subtest runs; moves of it are made by shift. What has passed since the
-// last move is taken from the next one, so that a long walk on a busy machine
-// does not drift away from the time that it believes in.
+// redisHarness is the store on a redis-server.
 func redisHarness(t testing.TB) storetest.Harness {
 	db := redistest.Shared(t)
+	h := &probes{t: t, client: db.Client()}
+	return h.realTime(h.watched(&redis.Options{Addr: db.Addr(), DB: db.DB()}), func(d time.Duration) { shift(t, db.Client(), "*", d) })
+}
+
+// clusterHarness is the store on a cluster of three primaries with replicas, with
+// the client that Dial makes, or nearly.
+func clusterHarness(t testing.TB) storetest.Harness {
+	space := redistest.SharedCluster(t)
+	h := &probes{t: t, client: space.Client(), prefix: space.Prefix()}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: space.Addrs(), ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second})
+	client.OnNewNode(func(node *redis.Client) { node.AddHook(h) }) // not all that the store sends passes hooks of the whole client
+	t.Cleanup(func() { _ = client.Close() })
+	return h.realTime(client, func(d time.Duration) { shiftCluster(t, space, d) })
+}
+
+// realTime is a store on servers whose time is real and goes on while a subtest
+// runs; moves of it are made by shift. What has passed since the last move is taken
+// from the next one, so that a long walk on a busy machine does not drift away from
+// the time that it believes in.
+func (p *probes) realTime(client redis.UniversalClient, shift func(time.Duration)) storetest.Harness {
 	s := &shifted{}
-	h := &probes{t: t, client: db.Client(), ahead: s.offset}
-	s.Store = h.store(&redis.Options{Addr: db.Addr(), DB: db.DB()})
+	p.ahead = s.offset
+	s.Store = p.store(client)
 	now := func() time.Time { return time.Now().Add(s.offset()) }
 	last := time.Now()
-	return h.harness(s, now, func(d time.Duration) {
+	return p.harness(s, now, func(d time.Duration) {
 		d = max(0, d-time.Since(last)).Round(time.Millisecond)
-		shift(t, db.Client(), d)
+		shift(d)
 		s.ahead.Add(int64(d))
 		last = time.Now()
 	}, 20*time.Second)
@@ -60,20 +82,24 @@ func redisHarness(t testing.TB) storetest.Harness {
 // probes are what the suite asks for beside the store, by a client of its own.
 type probes struct {
 	t      testing.TB
-	client *redis.Client
+	client redis.UniversalClient
+	prefix string // of the store's keys; empty for the usual one
 	ahead  func() time.Duration
 	drop   atomic.Bool
 	raw    atomic.Int64
 }
 
-// store is a store on a client of its own, through which the probes see what it
-// sends.
-func (p *probes) store(o *redis.Options) *redisstore.Store {
+// watched is a client of one server through which the probes see what is sent.
+func (p *probes) watched(o *redis.Options) *redis.Client {
 	o.ContextTimeoutEnabled = true
 	client := redis.NewClient(o)
 	p.t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(p)
-	s, err := redisstore.New(client, nil)
+	return client
+}
+
+func (p *probes) store(client redis.UniversalClient) *redisstore.Store {
+	s, err := redisstore.New(client, &redisstore.Options{Prefix: p.prefix})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -100,9 +126,13 @@ func (p *probes) dropNext(s canonical.Store) {
 }
 
 // base is how the keys of a run begin, as doc.go has them.
-func base(run canonical.RunKey) string {
-	return fmt.Sprintf("harness:v1:{%s:%s}:", run.Scope.Digest(), run.Run)
+func base(run canonical.RunKey) string { return baseOf(redisstore.DefaultPrefix, run) }
+
+func baseOf(prefix string, run canonical.RunKey) string {
+	return fmt.Sprintf("%s:v1:{%s:%s}:", cmp.Or(prefix, redisstore.DefaultPrefix), run.Scope.Digest(), run.Run)
 }
+
+func (p *probes) base(run canonical.RunKey) string { return baseOf(p.prefix, run) }
 
 func (p *probes) must(err error) {
 	p.t.Helper()
@@ -112,11 +142,25 @@ func (p *probes) must(err error) {
 }
 
 func (p *probes) names(run canonical.RunKey) []string {
-	all, err := p.client.Keys(ctx, "*").Result()
+	all, err := p.slotKeys(run)
 	p.must(err)
-	all = slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, base(run)) })
+	all = slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, p.base(run)) })
 	slices.Sort(all)
 	return all
+}
+
+// slotKeys lists the keys that may be of a run; on a cluster, those of its slot.
+func (p *probes) slotKeys(run canonical.RunKey) ([]string, error) {
+	cluster, ok := p.client.(*redis.ClusterClient)
+	if !ok {
+		return p.client.Keys(ctx, "*").Result()
+	}
+	key := p.base(run) + "run"
+	slot, err := cluster.ClusterKeySlot(ctx, key).Result()
+	p.must(err)
+	node, err := cluster.MasterForKey(ctx, key)
+	p.must(err)
+	return node.ClusterGetKeysInSlot(ctx, int(slot), 10_000).Result()
 }
 
 func (p *probes) keys(run canonical.RunKey) []storetest.Key {
@@ -144,7 +188,7 @@ func (p *probes) keys(run canonical.RunKey) []storetest.Key {
 func (p *probes) fingerprint(run canonical.RunKey) string {
 	var b strings.Builder
 	for _, name := range p.names(run) {
-		rest := strings.TrimPrefix(name, base(run))
+		rest := strings.TrimPrefix(name, p.base(run))
 		at, err := p.client.PExpireTime(ctx, name).Result()
 		p.must(err)
 		fmt.Fprintf(&b, "%s expires %d\n", rest, (at + p.ahead()).Milliseconds())
@@ -193,7 +237,7 @@ func (p *probes) writeSet(b *strings.Builder, name, rest string) {
 }
 
 func (p *probes) snapshot(run canonical.RunKey) func() {
-	key := base(run) + "run"
+	key := p.base(run) + "run"
 	was, err := p.client.HGetAll(ctx, key).Result()
 	p.must(err)
 	at, err := p.client.PExpireTime(ctx, key).Result()
@@ -206,7 +250,7 @@ func (p *probes) snapshot(run canonical.RunKey) func() {
 }
 
 func (p *probes) record(id canonical.Identity) string {
-	return base(id.RunKey) + "call:" + id.Call.String()
+	return p.base(id.RunKey) + "call:" + id.Call.String()
 }
 
 func (p *probes) plantForeign(id canonical.Identity) {
@@ -218,7 +262,7 @@ func (p *probes) plantNewer(id canonical.Identity) {
 }
 
 func (p *probes) plantNewerLedger(run canonical.RunKey) {
-	p.must(p.client.HSet(ctx, base(run)+"run", "v", canonical.SchemaVersion+1).Err())
+	p.must(p.client.HSet(ctx, p.base(run)+"run", "v", canonical.SchemaVersion+1).Err())
 }
 
 func (p *probes) corrupt(id canonical.Identity) {

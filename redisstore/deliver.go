@@ -48,18 +48,18 @@ func (s *Store) deliver(ctx context.Context, d delivery) (reply, error) {
 // write is one delivery: a single transaction, or one for each group of fields
 // where there are many bytes, so that no other client waits for all of them.
 //
-// A pipeline with MULTI and EXEC in it is repeated by the client when its reply
-// is lost, as every command is; go-redis does not repeat what its own TxPipeline
-// sends. The latter serves cluster clients, where it follows slots and repeats.
+// A pipeline with MULTI and EXEC in it is repeated by the client of one server when
+// its reply is lost, as every command is; go-redis does not repeat what its own
+// TxPipeline sends.
 func (s *Store) write(ctx context.Context, d delivery, whole bool) (reply, error) {
-	groups := group(d.fields)
-	if node, only := s.node(ctx, d.holder); node != nil && (only || len(groups) > 1) {
-		r, err := s.writeGroups(ctx, node, d, groups, whole)
+	if node, only := s.node(ctx, d.holder); node != nil {
+		r, err := s.writeGroups(ctx, node, d, group(d.fields), whole)
 		if err == nil || only || unknownScript(err) || ctx.Err() != nil {
 			return r, err
 		}
-		// A slot that has moved, or a node that has gone: the cluster client's own
-		// transaction knows how to follow, at the price of a long one.
+		// A slot that has moved, a node that has gone, a reply that was lost: the
+		// cluster client's own transaction knows how to follow, at the price of a
+		// long one.
 	}
 	var answer *redis.Cmd
 	_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -89,43 +89,57 @@ func (s *Store) put(ctx context.Context, p redis.Pipeliner, d delivery, fields [
 // last, on one connection to one node. A cluster client would spread the bare
 // MULTI and EXEC over its connections.
 func (s *Store) writeGroups(ctx context.Context, node *redis.Client, d delivery, groups [][]field, whole bool) (reply, error) {
-	var last *redis.Cmd
-	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
-		last = s.queue(ctx, p, d, groups, whole)
+	var own queued
+	cmds, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		own = s.queue(ctx, p, d, groups, whole)
 		return nil
 	})
-	return d.answer(last, err)
+	return d.answer(own, cmds, err)
 }
 
-// queue puts a delivery into a pipeline to one node. The command it gives has the
-// script's answer, inside that of a transaction where there are fields.
-func (s *Store) queue(ctx context.Context, p redis.Pipeliner, d delivery, groups [][]field, whole bool) *redis.Cmd {
+// queued is where a delivery stands in a pipeline.
+type queued struct {
+	last        *redis.Cmd // has the script's answer, inside that of a transaction where there are fields
+	first, next int        // places of its commands: from first, before next
+}
+
+// queue puts a delivery into a pipeline to one node.
+func (s *Store) queue(ctx context.Context, p redis.Pipeliner, d delivery, groups [][]field, whole bool) queued {
+	q := queued{first: p.Len()}
 	if len(d.fields) == 0 {
-		return d.script.by(ctx, p, whole, d.message)
+		q.last = d.script.by(ctx, p, whole, d.message)
+		groups = nil
 	}
-	var last *redis.Cmd
 	for i, fields := range groups {
 		p.Do(ctx, "multi")
 		s.put(ctx, p, d, fields)
 		if i == len(groups)-1 {
 			d.script.by(ctx, p, whole, d.message)
 		}
-		last = p.Do(ctx, "exec")
+		q.last = p.Do(ctx, "exec")
 	}
-	return last
+	q.next = p.Len()
+	return q
 }
 
-// answer reads what queue's command brought; err is the pipeline's.
-func (d delivery) answer(last *redis.Cmd, err error) (reply, error) {
-	switch {
-	case last == nil:
+// answer reads what a queued delivery brought; err is the pipeline's. A
+// transaction that was not carried out says so, and the command that is to blame
+// says why.
+func (d delivery) answer(q queued, cmds []redis.Cmder, err error) (reply, error) {
+	if q.last == nil || q.next > len(cmds) {
 		return reply{}, errors.Join(err, errNotSent)
-	case last.Err() != nil:
-		return reply{}, last.Err()
-	case len(d.fields) == 0:
-		return d.script.parse(last.Val())
 	}
-	results, ok := last.Val().([]any)
+	if q.last.Err() != nil {
+		for _, cmd := range cmds[q.first:q.next] {
+			if cmd.Err() != nil {
+				return reply{}, cmd.Err()
+			}
+		}
+	}
+	if len(d.fields) == 0 {
+		return d.script.parse(q.last.Val())
+	}
+	results, ok := q.last.Val().([]any)
 	if !ok || len(results) == 0 {
 		return reply{}, &ReplyError{Script: d.script.name, Reason: "not the answer of a transaction"}
 	}

@@ -84,7 +84,7 @@ func works(t *testing.T, s *redisstore.Store, name string) {
 
 func TestDial_single(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, e env) { works(t, dial(t, e.url, nil), "r") })
+	each(t, func(t *testing.T, e env) { works(t, dial(t, e.url, e.options()), "r") })
 }
 
 // A user who may do no more than the store needs.

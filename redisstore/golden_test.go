@@ -83,12 +83,9 @@ func goldenRun(t *testing.T, e env) canonical.RunKey {
 func dump(t *testing.T, e env, run canonical.RunKey) map[string]golden {
 	t.Helper()
 	out := map[string]golden{}
-	keys, err := e.client.Keys(ctx, "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := e.keys(t)
 	for _, key := range keys {
-		g := golden{Key: strings.TrimPrefix(key, base(run)), Expires: e.client.PExpireTime(ctx, key).Val().Milliseconds(), Type: e.client.Type(ctx, key).Val()}
+		g := golden{Key: strings.TrimPrefix(key, e.base(run)), Expires: e.client.PExpireTime(ctx, key).Val().Milliseconds(), Type: e.client.Type(ctx, key).Val()}
 		if g.Type == "hash" {
 			g.Hash = e.client.HGetAll(ctx, key).Val()
 		} else {
@@ -196,7 +193,7 @@ func restore(t *testing.T, e env, run canonical.RunKey, version int, now time.Ti
 		if err := json.Unmarshal(text, &g); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		key := base(run) + g.Key
+		key := e.base(run) + g.Key
 		if g.Type == "hash" {
 			err = e.client.HSet(ctx, key, g.Hash).Err()
 		}
@@ -249,7 +246,7 @@ func TestP46_golden_newer_version_is_refused_and_untouched(t *testing.T) {
 		state := open(t, e.store, "newer")
 		a := admission(state, "c1", canonical.EffectWrite)
 		got := admit(t, e.store, a)
-		record := base(a.Run) + "call:" + a.Call.String()
+		record := e.base(a.Run) + "call:" + a.Call.String()
 		if err := e.client.HSet(ctx, record, "v", canonical.SchemaVersion+1, "zz", "a field that this version does not know").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -287,10 +284,7 @@ func everyMessage(e env, a canonical.Admission, ending canonical.Ending) map[str
 // snapshot is all that a server holds, with every expiry.
 func snapshot(t testing.TB, e env) string {
 	t.Helper()
-	keys, err := e.client.Keys(ctx, "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := e.keys(t)
 	slices.Sort(keys)
 	var b strings.Builder
 	for _, key := range keys {

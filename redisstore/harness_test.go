@@ -15,20 +15,23 @@ import (
 	"github.com/toolharness/harness/redisstore"
 )
 
-// env is a store, the server below it, and its clock.
+// env is a store, the servers below it, and their clock.
 type env struct {
 	store   *redisstore.Store
-	client  *redis.Client // of the same database, with retries off
+	client  redis.UniversalClient // of the same database, with retries off
 	url     string
+	prefix  string           // of the store's keys; empty for the usual one
+	space   *redistest.Space // on a cluster, else nil
 	advance func(time.Duration)
 }
 
-// each runs a test on miniredis and on a redis-server, as subtests whose names
-// are those of docs/scenarios.md.
+// each runs a test on miniredis, on a redis-server and on a cluster, as subtests
+// whose names are those of docs/scenarios.md.
 func each(t *testing.T, test func(t *testing.T, e env)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(t, mini(t)) })
 	t.Run("redis", func(t *testing.T) { t.Parallel(); test(t, shared(t)) })
+	t.Run("cluster", func(t *testing.T) { t.Parallel(); test(t, clustered(t)) })
 }
 
 func mini(t testing.TB) env {
@@ -40,7 +43,77 @@ func mini(t testing.TB) env {
 func shared(t testing.TB) env {
 	t.Helper()
 	db := redistest.Shared(t)
-	return env{store: dial(t, db.URL(), nil), client: db.Client(), url: db.URL(), advance: func(d time.Duration) { shift(t, db.Client(), d) }}
+	return env{store: dial(t, db.URL(), nil), client: db.Client(), url: db.URL(), advance: func(d time.Duration) { shift(t, db.Client(), "*", d) }}
+}
+
+func clustered(t testing.TB) env {
+	t.Helper()
+	space := redistest.SharedCluster(t)
+	e := env{client: space.Client(), url: space.URL(), prefix: space.Prefix(), space: space, advance: func(d time.Duration) { shiftCluster(t, space, d) }}
+	e.store = dial(t, e.url, e.options())
+	return e
+}
+
+// options are those under which a store sees the keys of this one.
+func (e env) options() *redisstore.Options { return &redisstore.Options{Prefix: e.prefix} }
+
+// base is how the keys of a run begin.
+func (e env) base(run canonical.RunKey) string { return baseOf(e.prefix, run) }
+
+func (e env) record(a canonical.Admission) string { return e.base(a.Run) + "call:" + a.Call.String() }
+
+// keys are all keys of the test.
+func (e env) keys(t testing.TB) []string {
+	t.Helper()
+	var keys []string
+	var err error
+	if e.space != nil {
+		keys, err = e.space.Keys(ctx)
+	} else {
+		keys, err = e.client.Keys(ctx, "*").Result()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// flushScripts empties the script cache of every server.
+func (e env) flushScripts(t testing.TB) {
+	t.Helper()
+	var err error
+	if cluster, ok := e.client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return c.ScriptFlush(ctx).Err() })
+	} else {
+		err = e.client.ScriptFlush(ctx).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect makes a client of its own for the same servers, with a hook and a dialer
+// where they are not nil, which retries as often as it is told.
+func (e env) connect(t testing.TB, retries int, hook redis.Hook, dialer dialer) redis.UniversalClient {
+	t.Helper()
+	var client redis.UniversalClient
+	if e.space != nil {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: e.space.Addrs(), MaxRedirects: retries, // as often as it follows slots
+			Dialer: dialer, PoolSize: 1, ContextTimeoutEnabled: true, DisableIdentity: true, ClusterStateReloadInterval: time.Hour}) // or trips are counted that no message caused
+		if hook != nil {
+			c.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })
+		}
+		client = c
+	} else {
+		o := e.client.(*redis.Client).Options()
+		c := redis.NewClient(&redis.Options{Addr: o.Addr, DB: o.DB, MaxRetries: retries, Dialer: dialer, PoolSize: 1, ContextTimeoutEnabled: true, DisableIdentity: true})
+		if hook != nil {
+			c.AddHook(hook)
+		}
+		client = c
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 func dial(t testing.TB, url string, o *redisstore.Options) *redisstore.Store {

@@ -86,7 +86,7 @@ func TestHealth_of_scripts_that_may_not_run(t *testing.T) {
 func TestHealth_of_clients_with_wrong_settings(t *testing.T) {
 	t.Parallel()
 	e := server(t)
-	addr := e.client.Options().Addr
+	addr := e.client.(*redis.Client).Options().Addr
 	for what, c := range map[string]struct {
 		client redis.UniversalClient
 		want   []string
@@ -113,8 +113,7 @@ func TestHealth_of_clients_with_wrong_settings(t *testing.T) {
 
 func TestHealth_of_cluster_clients(t *testing.T) {
 	t.Parallel()
-	nodes := cluster(t)
-	addrs := []string{nodes[0].Addr(), nodes[1].Addr()}
+	addrs := redistest.Cluster(t, redistest.ClusterOptions{}).Addrs()
 	for what, c := range map[string]struct {
 		o    redis.ClusterOptions
 		want []string

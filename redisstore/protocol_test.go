@@ -21,10 +21,8 @@ import (
 func server(t testing.TB, args ...string) env {
 	t.Helper()
 	p := redistest.Server(t, args...)
-	return env{store: dial(t, p.URL(), nil), client: p.Client(), url: p.URL(), advance: func(d time.Duration) { shift(t, p.Client(), d) }}
+	return env{store: dial(t, p.URL(), nil), client: p.Client(), url: p.URL(), advance: func(d time.Duration) { shift(t, p.Client(), "*", d) }}
 }
-
-func recordKey(a canonical.Admission) string { return base(a.Run) + "call:" + a.Call.String() }
 
 // payloadFields lists the fields of a record that hold bodies.
 func payloadFields(t testing.TB, e env, key string) []string {
@@ -94,15 +92,15 @@ func TestScript(t *testing.T) {
 				if _, err := hooked(t, e, hook).Complete(ctx, large); err == nil || hook.sent != 2 {
 					t.Fatalf("complete = %v after %d transactions, want an error after NOSCRIPT and the end of the client", err, hook.sent)
 				}
-				at := e.client.PExpireTime(ctx, recordKey(a)).Val()
+				at := e.client.PExpireTime(ctx, e.record(a)).Val()
 				if gone {
 					if at != -2 {
 						t.Errorf("the expired record is there again, with the expiry %v", at)
 					}
 					continue
 				}
-				if at.Milliseconds() != got.Expires.UnixMilli() || len(payloadFields(t, e, recordKey(a))) == 0 {
-					t.Errorf("expiry %d, fields %v; want %d as at birth, and the fields of the unfinished ending", at.Milliseconds(), payloadFields(t, e, recordKey(a)), got.Expires.UnixMilli())
+				if at.Milliseconds() != got.Expires.UnixMilli() || len(payloadFields(t, e, e.record(a))) == 0 {
+					t.Errorf("expiry %d, fields %v; want %d as at birth, and the fields of the unfinished ending", at.Milliseconds(), payloadFields(t, e, e.record(a)), got.Expires.UnixMilli())
 				}
 				complete(t, e.store, large)
 			}
@@ -128,8 +126,8 @@ func TestScript(t *testing.T) {
 			if _, err := hooked(t, e, hook).Settle(ctx, late); err == nil || hook.sent != 3 {
 				t.Fatalf("settle = %v after %d transactions, want an error behind complete and NOSCRIPT", err, hook.sent)
 			}
-			key := base(a.Run) + "settled:" + a.Call.String()
-			if at, want := e.client.PExpireTime(ctx, key).Val(), e.client.PExpireTime(ctx, base(a.Run)+"run").Val(); at != want || at < 0 {
+			key := e.base(a.Run) + "settled:" + a.Call.String()
+			if at, want := e.client.PExpireTime(ctx, key).Val(), e.client.PExpireTime(ctx, e.base(a.Run)+"run").Val(); at != want || at < 0 {
 				t.Errorf("the unfinished settlement expires %d, want with the run, %d", at, want)
 			}
 			if set, err := e.store.SettlementOf(ctx, a.Run, a.Call); err != nil || set.Late != nil {
@@ -184,7 +182,7 @@ func TestPieces(t *testing.T) {
 					state := open(t, e.store, name)
 					a := admission(state, "c1", canonical.EffectWrite)
 					got := admit(t, e.store, a)
-					hook := &cutter{after: groups, then: func() error { return remove(recordKey(a)) }}
+					hook := &cutter{after: groups, then: func() error { return remove(e.record(a)) }}
 					s := hooked(t, e, hook)
 					var err error
 					if groups%2 == 1 {
@@ -195,8 +193,8 @@ func TestPieces(t *testing.T) {
 					if !errors.Is(err, canonical.ErrMissing) || hook.after != -1 {
 						t.Errorf("err = %v, want ErrMissing", err)
 					}
-					if n := e.client.Exists(ctx, recordKey(a)).Val(); n != 0 {
-						t.Errorf("the record's key is there again: %v", payloadFields(t, e, recordKey(a)))
+					if n := e.client.Exists(ctx, e.record(a)).Val(); n != 0 {
+						t.Errorf("the record's key is there again: %v", payloadFields(t, e, e.record(a)))
 					}
 				})
 			}
@@ -210,7 +208,7 @@ func TestPieces(t *testing.T) {
 				if _, err := s.Complete(ctx, ready(a, got.Expires, make([]byte, 2<<20))); err == nil || errors.As(err, new(*canonical.RefusedError)) {
 					t.Fatalf("complete = %v, want trouble", err)
 				}
-				if n := len(payloadFields(t, e, recordKey(a))); n != groups {
+				if n := len(payloadFields(t, e, e.record(a))); n != groups {
 					t.Fatalf("%d pieces arrived, want %d", n, groups)
 				}
 				e.advance(time.Hour)
@@ -218,7 +216,7 @@ func TestPieces(t *testing.T) {
 				if err != nil || len(swept) != 1 || swept[0].Code != lifecycle.Orphaned {
 					t.Fatalf("sweep = %+v, %v", swept, err)
 				}
-				if left := payloadFields(t, e, recordKey(a)); len(left) != 0 {
+				if left := payloadFields(t, e, e.record(a)); len(left) != 0 {
 					t.Errorf("after the sweep the record still has %v", left)
 				}
 				if now, err := e.store.Inspect(ctx, state.Run); err != nil || now.Reserved != int64(len(a.Request)) {
@@ -240,11 +238,11 @@ func TestPieces_left_over_go_with_the_end(t *testing.T) {
 		if _, err := s.Complete(ctx, ready(a, got.Expires, make([]byte, 2<<20))); err == nil {
 			t.Fatal("the delivery was not broken off")
 		}
-		if n := len(payloadFields(t, e, recordKey(a))); n != 2 {
+		if n := len(payloadFields(t, e, e.record(a))); n != 2 {
 			t.Fatalf("%d pieces arrived, want 2", n)
 		}
 		complete(t, e.store, ready(a, got.Expires, []byte("other bytes")))
-		if left := payloadFields(t, e, recordKey(a)); len(left) != 4 { // raw, agent result, facts, coverage
+		if left := payloadFields(t, e, e.record(a)); len(left) != 4 { // raw, agent result, facts, coverage
 			t.Errorf("the record has the fields %v, want four", left)
 		}
 	})
@@ -331,7 +329,7 @@ func TestDelete_takes_late_bodies(t *testing.T) {
 		if err := e.store.Resolve(ctx, canonical.Resolution{Run: a.Run, Call: a.Call, Verdict: canonical.NotApplied, Evidence: "x"}); err != nil {
 			t.Fatal(err)
 		}
-		key := base(a.Run) + "settled:" + a.Call.String()
+		key := e.base(a.Run) + "settled:" + a.Call.String()
 		if n := len(payloadFields(t, e, key)); n != 2 {
 			t.Fatalf("the settlement has %d bodies, want 2", n)
 		}
@@ -359,7 +357,7 @@ func TestLedger_that_is_lost(t *testing.T) {
 		admit(t, e.store, b)
 		admit(t, e.store, c)
 		complete(t, e.store, ready(c, got.Expires, []byte("raw")))
-		if err := e.client.Del(ctx, base(a.Run)+"run").Err(); err != nil {
+		if err := e.client.Del(ctx, e.base(a.Run)+"run").Err(); err != nil {
 			t.Fatal(err)
 		}
 		complete(t, e.store, ready(a, got.Expires, []byte("raw")))
@@ -375,10 +373,10 @@ func TestLedger_that_is_lost(t *testing.T) {
 		if again, err := e.store.Admit(ctx, b); err != nil || !again.Own {
 			t.Errorf("our own claim again = %+v, %v; want it recognized", again, err)
 		}
-		if n := e.client.Exists(ctx, base(a.Run)+"run").Val(); n != 0 {
-			t.Errorf("the ledger is there again: %v", e.client.HGetAll(ctx, base(a.Run)+"run").Val())
+		if n := e.client.Exists(ctx, e.base(a.Run)+"run").Val(); n != 0 {
+			t.Errorf("the ledger is there again: %v", e.client.HGetAll(ctx, e.base(a.Run)+"run").Val())
 		}
-		for _, key := range e.client.Keys(ctx, "*").Val() {
+		for _, key := range e.keys(t) {
 			if e.client.PTTL(ctx, key).Val() < 0 {
 				t.Errorf("%s has no expiry", key)
 			}
@@ -444,7 +442,7 @@ func foreign(t *testing.T, e env, part, needs string) {
 	state := open(t, e.store, part)
 	a := admission(state, "c1", canonical.EffectWrite)
 	got := admit(t, e.store, a)
-	key := base(a.Run) + part
+	key := e.base(a.Run) + part
 	if part == "call" || part == "settled" {
 		key += ":" + a.Call.String()
 	}

@@ -1,20 +1,23 @@
 package redisstore_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/toolharness/harness/internal/redistest"
 )
 
-// shiftScript moves every stored time of every key in the database back by
-// ARGV[1] ms. It is no script of the store and keeps to none of its rules.
+// shiftScript moves every stored time of every key with a name like ARGV[2] back
+// by ARGV[1] ms. It is no script of the store and keeps to none of its rules.
 const shiftScript = `
 local d = tonumber(ARGV[1])
 local fields = {run = {'op', 'dl', 'ex'}, call = {'at', 'due', 'ex', 'en'}, settled = {'lt', 'rt'}}
 local sets = {open = true, effects = true}
-for _, key in ipairs(redis.call('KEYS', '*')) do
+for _, key in ipairs(redis.call('KEYS', ARGV[2])) do
   local kind, part = redis.call('TYPE', key).ok, string.match(key, '}:(%a+)')
   if kind == 'hash' and part and fields[part] then
     for _, field in ipairs(fields[part]) do
@@ -40,9 +43,20 @@ return 1`
 // due times in the sets, except 0, which is no time. What the store sees
 // afterwards differs from time that has passed only in the absolute values it
 // answers. TestRealExpiry waits.
-func shift(t testing.TB, c *redis.Client, d time.Duration) {
+func shift(t testing.TB, c *redis.Client, names string, d time.Duration) {
 	t.Helper()
-	if err := c.Eval(ctx, shiftScript, nil, d.Milliseconds()).Err(); err != nil {
+	if err := c.Eval(ctx, shiftScript, nil, d.Milliseconds(), names).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shiftCluster does so for the keys of one test, on all primaries.
+func shiftCluster(t testing.TB, space *redistest.Space, d time.Duration) {
+	t.Helper()
+	err := space.Client().ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		return c.Eval(ctx, shiftScript, nil, d.Milliseconds(), space.Prefix()+":*").Err()
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,29 @@ func (s *shifted) Admit(ctx context.Context, a canonical.Admission) (canonical.A
 	got, err := s.Store.Admit(ctx, a)
 	got.Now, got.Due, got.Expires = s.out(got.Now), s.out(got.Due), s.out(got.Expires)
 	return got, err
+}
+
+// AdmitBatch implements [canonical.Batcher].
+func (s *shifted) AdmitBatch(ctx context.Context, messages []canonical.Admission) []canonical.AdmitAnswer {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i].NotAfter = s.in(messages[i].NotAfter)
+	}
+	answers := s.Store.(canonical.Batcher).AdmitBatch(ctx, messages)
+	for i := range answers {
+		a := &answers[i].Admitted
+		a.Now, a.Due, a.Expires = s.out(a.Now), s.out(a.Due), s.out(a.Expires)
+	}
+	return answers
+}
+
+// CompleteBatch implements [canonical.Batcher].
+func (s *shifted) CompleteBatch(ctx context.Context, messages []canonical.Ending) []canonical.EndAnswer {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i].Expires = s.in(messages[i].Expires)
+	}
+	return s.Store.(canonical.Batcher).CompleteBatch(ctx, messages)
 }
 
 func (s *shifted) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, error) {

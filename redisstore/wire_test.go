@@ -22,7 +22,9 @@ type wire struct {
 	lose  atomic.Int64 // replies still to be lost
 }
 
-func (w *wire) dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func (w *wire) dialer() dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		if err != nil {
@@ -68,25 +70,31 @@ func (c *wireConn) drain() {
 	}
 }
 
-// wired is a store whose connections are watched, on a server that e knows. The
-// first trip of each, its greeting, is over when it is returned.
+// wired is a store whose connections are watched, on the servers of e. The first
+// trip of each, its greeting, is over when it is returned.
 func wired(t testing.TB, e env, retries int) (*redisstore.Store, *wire) {
 	t.Helper()
 	w := &wire{}
-	o := e.client.Options()
-	client := redis.NewClient(&redis.Options{Addr: o.Addr, DB: o.DB, Dialer: w.dialer(), MaxRetries: retries, PoolSize: 1, ContextTimeoutEnabled: true, DisableIdentity: true})
-	t.Cleanup(func() { _ = client.Close() })
-	s, err := redisstore.New(client, nil)
+	client := e.connect(t, retries, nil, w.dialer())
+	s, err := redisstore.New(client, e.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Single commands and pipelines have a connection each.
-	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error { p.Ping(ctx); return nil })
-	if err := errors.Join(err, client.Ping(ctx).Err()); err != nil {
+	err = greet(client)
+	if cluster, ok := client.(*redis.ClusterClient); ok { // which has asked for the table of commands now
+		err = errors.Join(err, cluster.ForEachMaster(ctx, func(_ context.Context, c *redis.Client) error { return greet(c) }))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.trips.Store(0)
 	return s, w
+}
+
+// greet opens the connections: single commands and pipelines have one each.
+func greet(c redis.UniversalClient) error {
+	_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error { p.Ping(ctx); return nil })
+	return errors.Join(err, c.Ping(ctx).Err(), c.Eval(ctx, "return 1", nil).Err())
 }
 
 // took runs one message and checks how many trips it took.
@@ -105,7 +113,8 @@ func (w *wire) took(t *testing.T, what string, want int64, send func() error) {
 // does that is killed, or lets something happen there.
 type cutter struct {
 	after int          // transactions that still get through; -1: all
-	then  func() error // what happens behind them; an error ends the pipeline
+	then  func() error // what happens behind them; an error ends the client
+	dead  atomic.Bool
 }
 
 var errKilled = errors.New("the client is no more")
@@ -114,12 +123,26 @@ var errKilled = errors.New("the client is no more")
 func (c *cutter) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements [redis.Hook].
-func (c *cutter) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (c *cutter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if c.dead.Load() {
+			cmd.SetErr(errKilled)
+			return errKilled
+		}
+		return next(ctx, cmd)
+	}
+}
 
 // ProcessPipelineHook implements [redis.Hook].
 func (c *cutter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if c.after < 0 || !carries(cmds) {
+		switch {
+		case c.dead.Load():
+			for _, cmd := range cmds {
+				cmd.SetErr(errKilled)
+			}
+			return errKilled
+		case c.after < 0 || !carries(cmds):
 			return next(ctx, cmds)
 		}
 		cut := 0
@@ -148,17 +171,15 @@ func carries(cmds []redis.Cmder) bool {
 
 func (c *cutter) happen() error {
 	c.after = -1
-	return c.then()
+	err := c.then()
+	c.dead.Store(err != nil)
+	return err
 }
 
 // hooked is a store on a client with a hook, without retries.
 func hooked(t testing.TB, e env, hook redis.Hook) *redisstore.Store {
 	t.Helper()
-	o := e.client.Options()
-	client := redis.NewClient(&redis.Options{Addr: o.Addr, DB: o.DB, MaxRetries: -1, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = client.Close() })
-	client.AddHook(hook)
-	s, err := redisstore.New(client, nil)
+	s, err := redisstore.New(e.connect(t, -1, hook, nil), e.options())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestReadTable_refuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no row":            {"# nothing\n| a | b | c |\n", "no row"},
 		"a number twice":    {"| T01 | a | - |\n\n| T01 | b | - |\n", "line 3: T01 stands in line 1 already"},
-		"an unknown store":  {"| T01 | a | fake cluster |\n", `unknown store "cluster"`},
+		"an unknown store":  {"| T01 | a | fake memory |\n", `unknown store "memory"`},
 		"a store twice":     {"| T01 | a | fake fake |\n", "twice"},
 		"no store":          {"| T01 | a | |\n", "names no store"},
 		"store and none":    {"| T01 | a | - redis |\n", `names a store and "-"`},
