@@ -54,7 +54,8 @@
 //     agent result by the digest of what was told, raw by the digest of what the
 //     tool returned. A record that the injection itself took away is no excuse;
 //   - it was admitted (the ledger has its guard), and its record is neither ended
-//     nor listed in the set of open calls; unless "gone" says why there is none;
+//     nor listed in the set of open calls; unless "gone" says why there is none, or
+//     that the keys which would list it are somebody else's now;
 //   - its tool was entered and returned a result, which is neither in the record,
 //     nor in its settlement, nor in the host's hands with the same digest. A call
 //     of which nobody was told, and one that the record calls unknown, ORPHANED or

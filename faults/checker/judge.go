@@ -87,6 +87,8 @@ func lostAdmitted(e evidence) string {
 		return ""
 	case state == "":
 		return "admitted, and there is no record"
+	case e.Gone == "foreign":
+		return "" // the key that would list it is somebody else's; the result is looked for below
 	case !open:
 		return "admitted and PROJECTING, and not in the set of open calls"
 	case !e.Listed:

@@ -30,7 +30,8 @@ const (
 // a boundary that goes around it.
 type bed struct {
 	bench   *report.Bench
-	addr    string
+	server  *server
+	scripts *proxy.Scripts
 	client  *redis.Client // to the server itself
 	proxy   *proxy.Proxy
 	store   *redisstore.Store      // around the proxy
@@ -38,7 +39,8 @@ type bed struct {
 }
 
 // newBed makes a lane. scripts are shared by all proxies of one server.
-func newBed(ctx context.Context, b *report.Bench, addr string, scripts *proxy.Scripts) (*bed, error) {
+func newBed(ctx context.Context, b *report.Bench, server *server, scripts *proxy.Scripts) (*bed, error) {
+	addr := server.Addr()
 	px, err := proxy.Start(addr, scripts)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func newBed(ctx context.Context, b *report.Bench, addr string, scripts *proxy.Sc
 		return nil, errors.Join(err, store.Close(), px.Close())
 	}
 	client := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 2, ContextTimeoutEnabled: true, DisableIdentity: true})
-	return &bed{bench: b, addr: addr, client: client, proxy: px, store: store, outside: outside}, nil
+	return &bed{bench: b, server: server, scripts: scripts, client: client, proxy: px, store: store, outside: outside}, nil
 }
 
 func (b *bed) close(ctx context.Context) error {
@@ -159,17 +161,25 @@ func (t *try) invoke(ctx context.Context) boundary.Result {
 		t.line.SHA256 = report.Digest(t.tool.raw())
 	}
 	result := t.inside.Invoke(ctx, t.run, t.tool.envelope(t.name, t.call), t.tool.action())
+	t.tell(result)
+	return result
+}
+
+// tell notes what the model is told.
+func (t *try) tell(result boundary.Result) {
 	t.line.Told, t.line.Ran = "READY", result.Outcome.Execution().Ran()
 	if result.Outcome.IsError() {
 		t.line.Told = string(result.Outcome.Code())
 	} else {
 		t.line.Agent = report.Digest([]byte(result.Outcome.Text()))
 	}
-	return result
 }
 
 // again makes the call a second time, from another process's point of view.
 func (t *try) again(ctx context.Context) {
+	if t.line.Gone != "" && t.line.Gone != "deleted" {
+		return // the guard may have gone with the rest
+	}
 	guarded, err := t.client.HExists(ctx, t.line.Base+"run", "c:"+t.call.String()).Result()
 	if err != nil {
 		t.must("look for the guard", err)
@@ -207,6 +217,9 @@ func (t *try) noteSettled(err error) {
 	t.line.Settled = "ok"
 	if err == nil {
 		return
+	}
+	if t.line.Gone == "" {
+		t.must("settle once the way was healed", err)
 	}
 	t.line.Settled = "failed"
 	if failed, ok := errors.AsType[*boundary.Error](err); ok {

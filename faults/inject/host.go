@@ -2,7 +2,6 @@ package inject
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -62,8 +61,6 @@ func (h *host) try(f func()) (err error) {
 		case nil:
 		case hostFailure:
 			err = fmt.Errorf("%s", failure.text)
-		case runtime.Error:
-			panic(failure)
 		default:
 			panic(failure)
 		}
@@ -84,11 +81,25 @@ func (h *host) close() error {
 	return first
 }
 
-// startServer starts a redis-server; end ends it.
-func startServer(args ...string) (server *redistest.Process, end func() error, err error) {
-	h := &host{}
-	if err := h.try(func() { server = redistest.Server(h, args...) }); err != nil {
-		return nil, nil, fmt.Errorf("%w (%v)", err, h.close())
-	}
-	return server, h.close, nil
+// server is a redis-server whose failures are errors.
+type server struct {
+	*redistest.Process
+	host *host
 }
+
+// startServer starts a redis-server; close ends it.
+func startServer(args ...string) (*server, error) {
+	s := &server{host: &host{}}
+	if err := s.host.try(func() { s.Process = redistest.Server(s.host, args...) }); err != nil {
+		return nil, fmt.Errorf("%w (%v)", err, s.host.close())
+	}
+	return s, nil
+}
+
+func (s *server) close() error { return s.host.close() }
+
+// kill ends the process as a power cut would.
+func (s *server) kill() error { return s.host.try(s.Process.Kill) }
+
+// start brings it back in the same place.
+func (s *server) start() error { return s.host.try(s.Process.Start) }

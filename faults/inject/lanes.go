@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/toolharness/harness/faults/proxy"
 	"github.com/toolharness/harness/faults/report"
 )
@@ -60,43 +58,48 @@ const (
 
 // runJobs makes the injections in several lanes, and has each chunk audited
 // before the server is emptied for the next one.
-func runJobs(ctx context.Context, b *report.Bench, addr string, jobs []job, lanes int) error {
-	beds, err := newBeds(ctx, b, addr, lanes)
-	if err != nil {
-		return err
-	}
-	client := redis.NewClient(&redis.Options{Addr: addr, DisableIdentity: true})
-	err = warm(ctx, beds[0], jobs[0].at.Section)
+func runJobs(ctx context.Context, beds []*bed, jobs []job) (err error) {
+	b, addr := beds[0].bench, beds[0].server.Addr()
 	for start := 0; start < len(jobs) && err == nil; {
 		end, bytes := start, 0
 		for end < len(jobs) && end-start < chunkJobs && (bytes < chunkBytes || end == start) {
 			bytes += jobs[end].bytes
 			end++
 		}
-		err = errors.Join(runChunk(ctx, beds, jobs[start:end]), b.Audit(ctx, addr), client.FlushAll(ctx).Err())
+		err = errors.Join(runChunk(ctx, beds, jobs[start:end]), b.Audit(ctx, addr), beds[0].client.FlushAll(ctx).Err())
 		start = end
 		b.Logf("%d of %d injections", end, len(jobs))
 	}
-	for _, bed := range beds {
-		err = errors.Join(err, bed.close(ctx))
-	}
-	return errors.Join(err, client.Close())
+	return err
 }
 
-func newBeds(ctx context.Context, b *report.Bench, addr string, lanes int) ([]*bed, error) {
-	scripts := proxy.NewScripts()
+// onServer starts a server with a number of lanes in front of it, for as long as
+// do runs. A server that scripts knows nothing of yet is warmed first.
+func onServer(ctx context.Context, b *report.Bench, scripts *proxy.Scripts, lanes int, args []string, do func([]*bed) error) (err error) {
+	server, err := startServer(args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
 	var beds []*bed
+	defer func() {
+		for _, lane := range beds {
+			err = errors.Join(err, lane.close(ctx))
+		}
+	}()
 	for range lanes {
-		lane, err := newBed(ctx, b, addr, scripts)
+		lane, err := newBed(ctx, b, server, scripts)
 		if err != nil {
-			for _, made := range beds {
-				err = errors.Join(err, made.close(ctx))
-			}
-			return nil, err
+			return err
 		}
 		beds = append(beds, lane)
 	}
-	return beds, nil
+	if len(scripts.Texts()) == 0 {
+		if err := warm(ctx, beds[0]); err != nil {
+			return err
+		}
+	}
+	return do(beds)
 }
 
 // runChunk gives every lane its share of the jobs, one after another. The first

@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -37,12 +38,25 @@ type wireFault struct {
 	place  proxy.Place
 	kind   proxy.Kind
 	always bool
+
+	// Of faults of the server:
+	name    string                                // of the row
+	note    string                                // added to the place
+	do      func(context.Context, *wireTry) error // done to the server at the place
+	undo    func(*bed, context.Context) error     // afterwards
+	gone    string                                // what becomes of the record by the injection
+	lenient bool                                  // the model may notice it
 }
+
+// lasting reports whether more is lost than one message.
+func (w wireFault) lasting() bool { return w.always || w.lenient || w.gone != "" }
 
 // row is the fault's name in the table.
 func (w wireFault) row() string {
 	name := ""
 	switch {
+	case w.name != "":
+		return w.name
 	case w.kind == proxy.Pass:
 		return "nothing (control)"
 	case w.kind == proxy.Slow:
@@ -69,8 +83,13 @@ func (w wireFault) combination() report.Combination {
 	if w.form != bare {
 		script += " " + string(w.form)
 	}
+	section := WireSection
+	if w.name != "" {
+		section = ServerSection
+	}
 	return report.Combination{
-		Section: WireSection, Fault: w.row(), Script: script, Place: strings.TrimSpace(string(w.place) + " " + string(w.part)),
+		Section: section, Fault: w.row(), Script: script,
+		Place: strings.Join(strings.Fields(string(w.place)+" "+string(w.part)+" "+w.note), " "),
 	}
 }
 

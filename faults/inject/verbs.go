@@ -188,6 +188,7 @@ func (x *wireTry) struck(ctx context.Context, what string, do func(context.Conte
 	x.once(what, err)
 	if err != nil {
 		x.proxy.Heal()
+		x.must("undo", x.after(ctx))
 		x.must(what+" once the way was healed", do(limited))
 	}
 }

@@ -29,7 +29,7 @@ func wireEach(full bool) int {
 // each is waiting.
 const wireLanes = 16
 
-func runWire(ctx context.Context, b *report.Bench, s Selection) (err error) {
+func runWire(ctx context.Context, b *report.Bench, s Selection) error {
 	each, lanes := s.Each, s.Lanes
 	if each == 0 {
 		each = wireEach(b.Full)
@@ -66,12 +66,7 @@ func runWire(ctx context.Context, b *report.Bench, s Selection) (err error) {
 	}
 	r := rand.New(rand.NewPCG(b.Seed, 1))
 	r.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	server, end, err := startServer()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	return runJobs(ctx, b, server.Addr(), jobs, lanes)
+	return onServer(ctx, b, proxy.NewScripts(), lanes, nil, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
 }
 
 // controls are messages that pass: the same calls with nothing done to them.
@@ -90,10 +85,9 @@ func controls() []wireFault {
 // warm has the server and the proxies see the text of every script once, by
 // calls that nothing happens to. They count for nothing in the table but their
 // own failures.
-func warm(ctx context.Context, b *bed, section string) error {
+func warm(ctx context.Context, b *bed) error {
 	for i, w := range controls() {
 		at := w.combination()
-		at.Section = section
 		if err := w.inject(ctx, b, job{at: at, seed: seedOf(b.bench.Seed, at, -1-i), warm: true}); err != nil {
 			return err
 		}
@@ -119,14 +113,19 @@ func (w wireFault) inject(ctx context.Context, b *bed, j job) (err error) {
 // comes after it.
 func (w wireFault) injectOnce(ctx context.Context, b *bed, j job) error {
 	verb := verbs()[w.script]
-	t, err := b.begin(ctx, j.at, verb.subject(w, j.seed), w.always)
+	t, err := b.begin(ctx, j.at, verb.subject(w, j.seed), w.always || w.lenient)
 	if err != nil {
 		return err
 	}
 	x := &wireTry{try: t, wire: w}
+	t.line.Gone = w.gone
 	failed := verb.run(ctx, x)
+	failed = errors.Join(failed, x.after(ctx))
 	if j.warm || x.trap == nil || x.trap.Fired() == 0 {
 		t.line.Part = 1 // nothing was struck: not an injection
+		if !j.warm {
+			b.bench.Logf("not struck: %+v, told %s", j.at, t.line.Told)
+		}
 	} else if t.run != nil && w.script != "close" && t.line.Name != "" {
 		t.again(ctx)
 	}
@@ -138,22 +137,53 @@ type wireTry struct {
 	*try
 	wire wireFault
 	trap *proxy.Trap
+
+	// Of faults of the server:
+	foreign    string     // key that was planted
+	background chan error // answered by what still runs on the server
+	undone     bool
+	later      []func(context.Context) error // done before the call is looked at
+}
+
+// after undoes what was done to the server and waits for what still runs there.
+func (x *wireTry) after(ctx context.Context) (err error) {
+	if x.undone {
+		return nil
+	}
+	x.undone = true
+	for _, do := range x.later {
+		err = errors.Join(err, do(ctx))
+	}
+	if x.wire.undo != nil {
+		err = errors.Join(err, x.wire.undo(x.bed, ctx))
+	}
+	if x.background != nil {
+		err = errors.Join(err, <-x.background)
+	}
+	x.untouched(ctx)
+	return err
 }
 
 // arm sets the fault; from here on the message is struck.
-func (x *wireTry) arm() { x.trap = x.proxy.Arm(x.wire.arm(x.line.Seed)) }
+func (x *wireTry) arm() {
+	f := x.wire.arm(x.line.Seed)
+	if x.wire.do != nil {
+		f.Do = func() { x.must("do "+x.wire.name+" to the server", x.wire.do(context.Background(), x)) }
+	}
+	x.trap = x.proxy.Arm(f)
+}
 
 // once notes an error that a fault which strikes once must not lead to: the
 // message may be sent again, so the client has sent it again.
 func (x *wireTry) once(what string, err error) {
-	if !x.wire.always {
+	if !x.wire.lasting() {
 		x.must(what, err)
 	}
 }
 
 // onceReady expects the call to be READY in spite of the fault.
 func (x *wireTry) onceReady() {
-	if !x.wire.always && x.line.Told != "READY" {
+	if !x.wire.lasting() && x.line.Told != "READY" {
 		x.broke("the fault struck once, and the model was told %s", x.line.Told)
 	}
 }

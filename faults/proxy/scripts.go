@@ -3,6 +3,7 @@ package proxy
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"maps"
 	"strings"
 	"sync"
 )
@@ -12,20 +13,17 @@ import (
 type Scripts struct {
 	mu    sync.Mutex
 	names map[string]string // by SHA-1 of the text
+	texts map[string]string // by name; the last that passed
 }
 
 // NewScripts knows none.
-func NewScripts() *Scripts { return &Scripts{names: map[string]string{}} }
+func NewScripts() *Scripts { return &Scripts{names: map[string]string{}, texts: map[string]string{}} }
 
-// Names are all that were learned, in no order.
-func (s *Scripts) Names() []string {
+// Texts are those that were learned, by name.
+func (s *Scripts) Texts() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []string
-	for _, name := range s.names {
-		list = append(list, name)
-	}
-	return list
+	return maps.Clone(s.texts)
 }
 
 // of is the name of the script that a command runs, empty for other commands and
@@ -53,6 +51,6 @@ func (s *Scripts) learn(text string) string {
 	sum := sha1.Sum([]byte(text))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names[hex.EncodeToString(sum[:])] = name
+	s.names[hex.EncodeToString(sum[:])], s.texts[name] = name, text
 	return name
 }

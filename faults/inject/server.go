@@ -1,0 +1,168 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolharness/harness/faults/proxy"
+	"github.com/toolharness/harness/faults/report"
+)
+
+// ServerSection is the name of the section that does something to the server.
+const ServerSection = "server"
+
+// Server does to the server, at exactly one message, what servers suffer.
+func Server(s Selection) report.Section {
+	return report.Section{Name: ServerSection, Run: func(ctx context.Context, b *report.Bench) error { return runServer(ctx, b, s) }}
+}
+
+// family is what shares one server: faults with the same arguments and, where a
+// story is its own, that story.
+type family struct {
+	args   []string
+	faults []serverFault
+}
+
+// serverFault is one combination.
+type serverFault struct {
+	at    report.Combination
+	do    func(context.Context, *bed, job) error
+	bytes int
+}
+
+// serverEach is the usual number of injections of a combination.
+func serverEach(full bool) int {
+	if full {
+		return 200
+	}
+	return 2
+}
+
+func runServer(ctx context.Context, b *report.Bench, s Selection) error {
+	each := s.Each
+	if each == 0 {
+		each = serverEach(b.Full)
+	}
+	scripts := proxy.NewScripts()
+	for _, f := range families() {
+		var jobs []job
+		for _, fault := range f.faults {
+			if !s.wants(fault.at) {
+				continue
+			}
+			b.Lines.Plan(fault.at, each)
+			for i := range each {
+				jobs = append(jobs, job{at: fault.at, seed: seedOf(b.Seed, fault.at, i), bytes: fault.bytes, do: fault.do})
+			}
+		}
+		if len(jobs) == 0 {
+			continue
+		}
+		err := onServer(ctx, b, scripts, 1, f.args, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", jobs[0].at.Fault, err)
+		}
+	}
+	return nil
+}
+
+// struckAt makes combinations of faults that are done at a message.
+func struckAt(list ...wireFault) []serverFault {
+	var out []serverFault
+	for _, w := range list {
+		out = append(out, serverFault{at: w.combination(), bytes: w.form.size(), do: func(ctx context.Context, b *bed, j job) error {
+			if err := b.load(ctx); err != nil {
+				return err
+			}
+			return w.inject(ctx, b, j)
+		}})
+	}
+	return out
+}
+
+// load has the server know all scripts, so that the message that is struck is the
+// one that is meant and not the one after NOSCRIPT.
+func (b *bed) load(ctx context.Context) error {
+	for name, text := range b.scripts.Texts() {
+		if err := b.client.ScriptLoad(ctx, text).Err(); err != nil {
+			return fmt.Errorf("load %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// families are all server faults.
+func families() []family {
+	return []family{
+		{args: []string{"--appendonly", "yes", "--appendfsync", "always"}, faults: restartsKept()},
+		{faults: restartsLost()},
+		{faults: scriptFlushes()},
+		{faults: pauses()},
+		{args: []string{"--busy-reply-threshold", "5"}, faults: busy()},
+		{args: []string{"--maxmemory-policy", "noeviction"}, faults: memory()},
+		{faults: append(append(foreignTypes(), expiries()...), stories()...)},
+	}
+}
+
+// everyForm is each script in each of its forms.
+func everyForm() []wireFault {
+	var all []wireFault
+	for _, w := range controls() {
+		all = append(all, w)
+		switch w.script {
+		case "save", "complete", "settle":
+			for _, f := range []form{multi, pieces} {
+				w.form = f
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// ofCall are the forms of the scripts that a plain call sends, in order.
+func ofCall() []wireFault {
+	var all []wireFault
+	for _, w := range everyForm() {
+		switch w.script {
+		case "admit", "save", "complete":
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// restartsKept: the server is killed and comes back with all that it answered.
+// Half of the time it is back before anybody asks again, half of the time later.
+func restartsKept() []serverFault {
+	var all []wireFault
+	for _, w := range everyForm() {
+		for _, place := range []proxy.Place{proxy.Before, proxy.After} {
+			w.name, w.place, w.kind, w.do = "restart with AOF", place, proxy.Cut, restart
+			all = append(all, w)
+		}
+	}
+	late := []wireFault{}
+	for _, w := range ofCall() {
+		w.name, w.note, w.kind, w.do, w.undo, w.lenient = "restart with AOF", "back late", proxy.Cut, killed, (*bed).revive, true
+		late = append(late, w)
+	}
+	return struckAt(append(all, late...)...)
+}
+
+// restartsLost: the server comes back with nothing.
+func restartsLost() []serverFault {
+	var all []wireFault
+	for _, w := range ofCall() {
+		for _, place := range []proxy.Place{proxy.Before, proxy.After} {
+			w.name, w.place, w.kind, w.do, w.gone = "restart without AOF", place, proxy.Cut, restart, "server"
+			all = append(all, w)
+		}
+	}
+	return struckAt(all...)
+}
+
+func restart(_ context.Context, x *wireTry) error {
+	return errors.Join(x.server.kill(), x.server.start())
+}
