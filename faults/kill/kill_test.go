@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	workers.Main(map[string]workers.Role{kill.RoleName: kill.Work})
+	workers.Main(map[string]workers.Role{kill.RoleName: kill.Work, kill.FrozenRole: kill.WorkFrozen})
 	os.Exit(m.Run())
 }
 
@@ -65,6 +65,7 @@ func startServer(t *testing.T) *redistest.Process {
 // TestKill kills processes in all phases of a call: P13, P19, P22, P23, P24, P43,
 // P45.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	b, finish := newBench(t)
 	kills := 100
@@ -80,6 +81,30 @@ func TestKill(t *testing.T) {
 	}
 	if histogram.Total() != kills {
 		t.Errorf("%d kills, want %d", histogram.Total(), kills)
+	}
+	finish()
+}
+
+// TestFrozen lets an owner that was stopped past the due time of its calls go on
+// while somebody sweeps: K38, K52, K53, P25.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	b, finish := newBench(t)
+	calls := 24
+	if full() {
+		calls = 200
+	}
+	outcome, err := kill.Frozen{Addr: server.Addr(), Calls: calls}.Run(context.Background(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome.ByOwner+outcome.BySweep != calls || outcome.Settled != outcome.BySweep {
+		t.Errorf("outcome = %+v, want %d calls in all, and each that was swept settled", outcome, calls)
+	}
+	t.Logf("%+v", outcome)
+	if err := b.Audit(context.Background(), server.Addr()); err != nil {
+		t.Fatal(err)
 	}
 	finish()
 }
