@@ -2,8 +2,10 @@ package command_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +54,18 @@ type document struct {
 			Ran string `json:"ran"`
 		} `json:"calls"`
 	} `json:"questions"`
+	Messages []struct {
+		Turn     string `json:"turn"`
+		Question string `json:"question"`
+		Calls    []struct {
+			ID        string `json:"tool_call_id"`
+			Turn      string `json:"turn"`
+			Arguments string `json:"arguments"`
+			Evidence  string `json:"evidence_status"`
+			Code      string `json:"code"`
+			Found     string `json:"found"`
+		} `json:"calls"`
+	} `json:"messages"`
 	Refused []struct {
 		Code string `json:"code"`
 		Ran  string `json:"ran"`
@@ -75,6 +89,9 @@ func TestDemoAsJSON(t *testing.T) {
 		}
 		decoder := json.NewDecoder(strings.NewReader(out))
 		var d document
+		if !strings.Contains(out, "青松卡的年费是多少？") {
+			t.Errorf("%v: Chinese text is not as it was", args)
+		}
 		if err := decoder.Decode(&d); err != nil || decoder.More() {
 			t.Fatalf("%v: got %v, or more than one document", args, err)
 		}
@@ -83,9 +100,31 @@ func TestDemoAsJSON(t *testing.T) {
 			d.Questions[0].Calls[0].Ran != "yes" || d.Refused[0].Code != "TOOL_BUDGET_EXHAUSTED" || d.Refused[0].Ran != "no" {
 			t.Errorf("%v: got %+v", args, d)
 		}
+		checkMessages(t, d)
 		if keep != (len(d.Kept) == 27) || keep != (d.Store == "redis") || keep && d.Kept[0].TTL <= 0 {
 			t.Errorf("%v: got store %s, kept %+v", args, d.Store, d.Kept)
 		}
+	}
+}
+
+// checkMessages wants the turns with the same ids in each, every verdict, and Chinese text as text and not as escapes.
+func checkMessages(t *testing.T, d document) {
+	t.Helper()
+	var verdicts []string
+	for _, m := range d.Messages {
+		for i, c := range m.Calls {
+			if c.Turn != m.Turn || c.ID != fmt.Sprintf("call_%d", i) || c.Found == "" {
+				t.Errorf("%s: got %+v", m.Turn, c)
+			}
+			verdicts = append(verdicts, strings.TrimSpace(c.Evidence+" "+c.Code))
+		}
+	}
+	const found, none = "EVIDENCE_FOUND", "NO_EVIDENCE"
+	if want := []string{found, found, found, none, none, none, "ERROR LOG_SCAN_LIMIT", found, found, found, none, found}; !slices.Equal(verdicts, want) {
+		t.Fatalf("got %q, want %q", verdicts, want)
+	}
+	if last := d.Messages[3]; !strings.Contains(last.Question, "邓丽君") || !strings.Contains(last.Calls[1].Arguments, "𠮷") || !strings.Contains(last.Calls[3].Found, "邓丽君") {
+		t.Errorf("got %+v", last)
 	}
 }
 

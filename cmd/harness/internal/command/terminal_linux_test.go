@@ -3,8 +3,8 @@ package command_test
 import (
 	"io"
 	"os"
-	"strconv"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
