@@ -17,9 +17,11 @@ import (
 	"github.com/toolharness/harness/redisstore"
 )
 
-const demoLong = `Run the recorded calls of a real SQL agent on a real database through the boundary,
-then calls that must be refused, then state the facts of the run. Everything that is
-shown is checked; the exit status is 1 when anything is not as it must be.
+const demoLong = `Run the recorded calls of a real SQL agent on a real database through the boundary, then
+messages of our own whose calls run at once: on broker logs, on a bank's articles and on the
+database, with searches that find nothing and with Chinese text; then calls that must be
+refused; then state the facts of the run. Everything that is shown is checked; the exit
+status is 1 when anything is not as it must be.
 
 Without --redis the store is embedded and nothing is left anywhere. With it, the keys
 of the run are removed at the end unless --keep is given; no other key is touched.`
@@ -29,7 +31,7 @@ func newDemo(streams Streams) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show on a real database what becomes of an agent's tool calls",
+		Short: "Show on real data what becomes of an agent's tool calls",
 		Long:  demoLong,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +52,7 @@ func newDemo(streams Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&options.Redis, "redis", "", "keep the records in the Redis at this `URL`: redis://, rediss:// or unix://")
 	flags.BoolVar(&options.Keep, "keep", false, "leave the records in Redis until they expire, and print how to look at one")
-	flags.StringVar(&options.Entries, "entries", "", "append a line to this `FILE` for each entry into a tool: run, id, tool")
+	flags.StringVar(&options.Entries, "entries", "", "append a line to this `FILE` for each entry into a tool: run, id (turn:id in a turn), tool")
 	flags.StringVarP(&output, "output", "o", "text", "`FORMAT` of the result: text, or json for one document at the end")
 	return cmd
 }

@@ -1,6 +1,6 @@
 // Package command is the command line of the program: what can be asked, and what the exit status means.
 //
-//	harness demo       the recorded calls of an agent through the boundary, checked; see package demo
+//	harness demo       recorded calls and searches of our own through the boundary, checked; see package demo
 //	harness replay     recorded conversations of anyone's agent through the boundary, counted; see package replay
 //	harness version    which build this is
 //	harness help       all commands and flags

@@ -15,8 +15,8 @@ type Options struct {
 	Redis string
 	// Keep leaves the records in Redis until they expire. It needs an address, since the embedded store ends with the demo.
 	Keep bool
-	// Entries names a file to which each entry into a tool appends a line: run, tool_call_id and tool, between tabs. It is
-	// made if missing and never cut. Empty: none.
+	// Entries names a file to which each entry into a tool appends a line: run, tool_call_id and tool, between tabs; the id
+	// behind its turn and a colon where it has a turn. It is made if missing and never cut. Empty: none.
 	Entries string
 
 	// What tests replace, to see that a broken promise is told.
