@@ -195,10 +195,21 @@ func (z *freezing) hear() error {
 		line := &z.lines[w.Word.Call]
 		switch {
 		case w.Retained != "":
-			line.Retained, line.RetainedSHA256, line.Settled = w.Retained, w.SHA256, w.Settled
+			keepRetained(line, w)
 		default:
 			line.Told, line.Ran, line.Agent = w.Word.Told, w.Word.Ran, w.Word.Agent
 		}
+	}
+}
+
+// keepRetained notes what the host was given. A body that came back too late for
+// its own call gives its bytes in a second message, which cannot be settled.
+func keepRetained(line *report.Call, w frozenWord) {
+	if line.Retained == "" || w.Retained != string(boundary.Late) {
+		line.Retained, line.Settled = w.Retained, w.Settled
+	}
+	if w.SHA256 != "" {
+		line.RetainedSHA256 = w.SHA256
 	}
 }
 
@@ -245,10 +256,10 @@ func wonBy(line report.Call, by any, code lifecycle.Code, swept bool) string {
 		return "swept, and the owner's model was told " + line.Told
 	case swept && (line.Retained != string(boundary.Conflicted) || line.Settled != "ok"):
 		return fmt.Sprintf("swept, and the host's result is %q, settled %q", line.Retained, line.Settled)
-	case !swept && line.Told != "READY":
-		return "the owner won, and its model was told " + line.Told
-	case !swept && line.Retained != "":
-		return "the owner won, and its host was given the result"
+	case !swept && line.Told != "READY" && line.Told != line.Code:
+		return fmt.Sprintf("the owner won with %s, and its model was told %s", line.Code, line.Told)
+	case !swept && (line.Retained != "") != (line.Told != "READY"):
+		return fmt.Sprintf("the owner won with %s, and its host was given %q", line.Told, line.Retained)
 	}
 	return ""
 }
@@ -279,6 +290,7 @@ func WorkFrozen(orders *json.Decoder, answers *json.Encoder) error {
 		calls.Go(func() { z.call(i) })
 	}
 	calls.Wait()
+	time.Sleep(bodyTime) // for bodies that were left behind
 	z.settleAll()
 	z.tell(frozenWord{Done: true})
 	var end any
@@ -331,15 +343,24 @@ func (z *frozenChild) call(i int) {
 
 // settleAll stores what came too late beside the records that were swept.
 func (z *frozenChild) settleAll() {
-	for _, r := range z.retained {
-		w := frozenWord{Retained: string(r.Reason), SHA256: report.Digest(r.Raw.Bytes), Settled: "ok"}
+	z.mu.Lock()
+	retained := z.retained
+	z.mu.Unlock()
+	for _, r := range retained {
+		w := frozenWord{Retained: string(r.Reason)}
+		if r.Raw.Present() {
+			w.SHA256 = report.Digest(r.Raw.Bytes)
+		}
 		for i, s := range z.Calls {
 			if s.ID == r.Identity.Call.ID {
 				w.Word.Call = i
 			}
 		}
-		if err := z.boundary.Settle(context.Background(), r); err != nil {
-			w.Settled = err.Error()
+		if r.Reason != boundary.Late {
+			w.Settled = "ok"
+			if err := z.boundary.Settle(context.Background(), r); err != nil {
+				w.Settled = err.Error()
+			}
 		}
 		z.tell(w)
 	}
