@@ -73,9 +73,17 @@ func runJobs(ctx context.Context, beds []*bed, jobs []job) (err error) {
 	return err
 }
 
+// field is what the servers of one section share: the scripts that were seen.
+type field struct {
+	section string
+	scripts *proxy.Scripts
+}
+
+func newField(section string) field { return field{section, proxy.NewScripts()} }
+
 // onServer starts a server with a number of lanes in front of it, for as long as
-// do runs. A server that scripts knows nothing of yet is warmed first.
-func onServer(ctx context.Context, b *report.Bench, scripts *proxy.Scripts, lanes int, args []string, do func([]*bed) error) (err error) {
+// do runs. The first server of a section is warmed.
+func onServer(ctx context.Context, b *report.Bench, f field, lanes int, args []string, do func([]*bed) error) (err error) {
 	server, err := startServer(args...)
 	if err != nil {
 		return err
@@ -88,14 +96,14 @@ func onServer(ctx context.Context, b *report.Bench, scripts *proxy.Scripts, lane
 		}
 	}()
 	for range lanes {
-		lane, err := newBed(ctx, b, server, scripts)
+		lane, err := newBed(ctx, b, server, f.scripts)
 		if err != nil {
 			return err
 		}
 		beds = append(beds, lane)
 	}
-	if len(scripts.Texts()) == 0 {
-		if err := warm(ctx, beds[0]); err != nil {
+	if len(f.scripts.Texts()) == 0 {
+		if err := warm(ctx, beds[0], f.section); err != nil {
 			return err
 		}
 	}

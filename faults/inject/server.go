@@ -44,7 +44,7 @@ func runServer(ctx context.Context, b *report.Bench, s Selection) error {
 	if each == 0 {
 		each = serverEach(b.Full)
 	}
-	scripts := proxy.NewScripts()
+	ground := newField(ServerSection)
 	for _, f := range families() {
 		var jobs []job
 		for _, fault := range f.faults {
@@ -59,7 +59,7 @@ func runServer(ctx context.Context, b *report.Bench, s Selection) error {
 		if len(jobs) == 0 {
 			continue
 		}
-		err := onServer(ctx, b, scripts, 1, f.args, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
+		err := onServer(ctx, b, ground, 1, f.args, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", jobs[0].at.Fault, err)
 		}

@@ -66,7 +66,7 @@ func runWire(ctx context.Context, b *report.Bench, s Selection) error {
 	}
 	r := rand.New(rand.NewPCG(b.Seed, 1))
 	r.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	return onServer(ctx, b, proxy.NewScripts(), lanes, nil, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
+	return onServer(ctx, b, newField(WireSection), lanes, nil, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
 }
 
 // controls are messages that pass: the same calls with nothing done to them.
@@ -85,10 +85,12 @@ func controls() []wireFault {
 // warm has the server and the proxies see the text of every script once, by
 // calls that nothing happens to. They count for nothing in the table but their
 // own failures.
-func warm(ctx context.Context, b *bed) error {
+func warm(ctx context.Context, b *bed, section string) error {
 	for i, w := range controls() {
 		at := w.combination()
-		if err := w.inject(ctx, b, job{at: at, seed: seedOf(b.bench.Seed, at, -1-i), warm: true}); err != nil {
+		own := at
+		own.Section = section // two sections must not warm up in the same runs
+		if err := w.inject(ctx, b, job{at: at, seed: seedOf(b.bench.Seed, own, -1-i), warm: true}); err != nil {
 			return err
 		}
 	}
@@ -124,7 +126,7 @@ func (w wireFault) injectOnce(ctx context.Context, b *bed, j job) error {
 	if j.warm || x.trap == nil || x.trap.Fired() == 0 {
 		t.line.Part = 1 // nothing was struck: not an injection
 		if !j.warm {
-			b.bench.Logf("not struck: %+v, told %s", j.at, t.line.Told)
+			b.bench.Logf("made again: %s, %s, %s, %s: %v", j.at.Fault, j.at.Script, j.at.Place, t.line.Told, failed)
 		}
 	} else if t.run != nil && w.script != "close" && t.line.Name != "" {
 		t.again(ctx)
