@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,25 @@ func TestDial_cluster(t *testing.T) {
 	}
 	if _, err := dial(t, "redis+cluster://"+nodes[0].Addr(), nil).OpenRun(ctx, opening(t, runKey("evict"))); !errors.As(err, new(*redisstore.EvictionError)) {
 		t.Errorf("open where one master evicts = %v, want an EvictionError", err)
+	}
+}
+
+// On a cluster a user needs the commands that say who serves what, besides those of
+// a single server.
+func TestDial_cluster_user_with_few_rights(t *testing.T) {
+	t.Parallel()
+	c := redistest.Cluster(t, redistest.ClusterOptions{})
+	for _, node := range c.Nodes() {
+		if err := node.Client().Do(ctx, fewRights("+cluster|slots")...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := dial(t, "redis+cluster://few:s3cr%40t%2F%3A@"+strings.Join(c.Addrs(), ","), nil)
+	for i := range 4 {
+		works(t, s, fmt.Sprintf("run-%d", i))
+	}
+	if r, err := s.Health(ctx); err != nil || len(r.Findings) != 0 {
+		t.Errorf("health = %+v, %v; want no findings", r, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"time"
@@ -9,9 +10,26 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// clusterReload is how often a cluster client looks who is master. Its own
-// default, a minute, keeps it on a dead master that long.
-const clusterReload = time.Second
+// Settings of the clients that Dial makes, where the caller gives none. They
+// differ from go-redis's own in what a server that hangs or has gone costs.
+const (
+	// clusterReload is how often a cluster client looks who is master. Its own
+	// default, a minute, keeps it on a dead master that long.
+	clusterReload = time.Second
+
+	// dialTimeout is for one connection, and there is one try for each attempt of
+	// a command. The client would try five times, five seconds each, before a
+	// command that cannot be sent hears of it.
+	dialTimeout = 2 * time.Second
+	dialTries   = 1
+
+	// ioTimeout is for one write or the wait for one reply.
+	ioTimeout = 3 * time.Second
+
+	// retries of a command or pipeline whose reply was lost. A cluster client
+	// counts in the same number how often it follows a slot that has moved.
+	retries = 3
+)
 
 // Dial connects to a server, a Sentinel group or a cluster and asks it once
 // whether it is there. The store owns the client; Close closes it.
@@ -78,8 +96,9 @@ func (t target) client(o *Options) redis.UniversalClient {
 	u := &redis.UniversalOptions{
 		Addrs: t.addrs, DB: t.db, Username: t.user, Password: t.password,
 		SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPassword, MasterName: t.master,
-		MaxRetries: o.MaxRetries, PoolSize: o.PoolSize, DialTimeout: o.DialTimeout,
-		ReadTimeout: o.IOTimeout, WriteTimeout: o.IOTimeout,
+		MaxRetries: cmp.Or(o.MaxRetries, retries), PoolSize: o.PoolSize,
+		DialTimeout: cmp.Or(o.DialTimeout, dialTimeout), DialerRetries: dialTries,
+		ReadTimeout: cmp.Or(o.IOTimeout, ioTimeout), WriteTimeout: cmp.Or(o.IOTimeout, ioTimeout),
 		ContextTimeoutEnabled: true, // or a context's deadline would not reach a read that hangs
 		DisableIdentity:       true,
 		MaintNotificationsConfig: &maintnotifications.Config{
@@ -98,6 +117,8 @@ func (t target) client(o *Options) redis.UniversalClient {
 	case formCluster:
 		c := u.Cluster()
 		c.ClusterStateReloadInterval = clusterReload
+		c.MaxRedirects = max(1, u.MaxRetries) // a slot that has moved is followed once, whatever was asked for
+		c.MaxRetries = -1                     // of one node: or each of the above would be so many
 		return redis.NewClusterClient(c)
 	case formSocket:
 		simple := u.Simple()

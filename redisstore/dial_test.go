@@ -87,16 +87,21 @@ func TestDial_single(t *testing.T) {
 	each(t, func(t *testing.T, e env) { works(t, dial(t, e.url, e.options()), "r") })
 }
 
-// A user who may do no more than the store needs.
-func TestDial_user_with_few_rights(t *testing.T) {
-	t.Parallel()
-	p := redistest.Server(t)
+// fewRights makes a user who may do no more than the store needs, and what is added.
+func fewRights(more ...any) []any {
 	rights := []any{"acl", "setuser", "few", "on", ">s3cr@t/:", "resetchannels", "-@all", "~harness:v1:*"}
 	for _, command := range strings.Fields("eval evalsha multi exec ping hello auth info type time hset hget hmget hexists hdel hkeys " +
 		"hstrlen hincrby del pexpireat pttl zadd zrem zcount zscore zrange zrangebyscore") {
 		rights = append(rights, "+"+command)
 	}
-	if err := p.Client().Do(ctx, rights...).Err(); err != nil {
+	return append(rights, more...)
+}
+
+// A user who may do no more than the store needs.
+func TestDial_user_with_few_rights(t *testing.T) {
+	t.Parallel()
+	p := redistest.Server(t)
+	if err := p.Client().Do(ctx, fewRights()...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s := dial(t, "redis://few:s3cr%40t%2F%3A@"+p.Addr(), nil)

@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Bounds of Health.
-const (
-	memoryWarning = 80               // percent of maxmemory
-	reloadWarning = 10 * time.Second // of a cluster client that looks more rarely who is master
-)
+// memoryWarning is the share of maxmemory, in percent, from which Health warns.
+const memoryWarning = 80
 
 // Level says how much a finding matters.
 type Level string
@@ -28,7 +24,7 @@ const (
 // Finding is one thing that is not as it should be.
 type Finding struct {
 	Level Level
-	About string // "eviction", "memory", "version", "scripts" or "client"
+	About string // "eviction", "memory", "version", "scripts", "role" or "client"
 	Text  string // has no address, key or secret in it
 }
 
@@ -37,7 +33,7 @@ type Finding struct {
 type Report struct {
 	Masters   int    // servers that were asked
 	Cluster   bool   // by a cluster client
-	Version   string // empty where the server does not say
+	Version   string // empty where the server does not say; Valkey's own where it is one
 	Policy    string // maxmemory-policy, empty where the server does not say
 	UsedBytes int64
 	MaxBytes  int64 // 0: no limit, or the server does not say
@@ -72,9 +68,14 @@ func (s *Store) Health(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, trouble(ctx, "health", err)
 	}
+	replication, err := s.infos(ctx, "replication")
+	if err != nil {
+		return Report{}, trouble(ctx, "health", err)
+	}
 	r.Masters = len(servers)
 	_, r.Cluster = s.client.(*redis.ClusterClient)
 	r.version(servers)
+	r.roles(replication)
 	r.eviction(memory, s.accept)
 	r.memory(memory)
 	if err := s.scripts(ctx, &r); err != nil {
@@ -85,18 +86,35 @@ func (s *Store) Health(ctx context.Context) (Report, error) {
 }
 
 func (r *Report) version(servers []info) {
+	valkey := false
 	for _, i := range servers {
-		if v := i["redis_version"]; r.Version == "" || v != "" && older(v, r.Version) {
+		v := i["redis_version"]
+		if own := i["valkey_version"]; own != "" {
+			v, valkey = own, true
+		}
+		if r.Version == "" || v != "" && older(v, r.Version) {
 			r.Version = v
 		}
 	}
 	switch {
 	case r.Version == "":
 		r.add(Warning, "version", "the server does not say which version it is")
+	case valkey:
+		r.add(Warning, "version", "Valkey %s; Valkey is not tested", plainVersion(r.Version))
 	case older(r.Version, "6.2"):
 		r.add(Fault, "version", "version %s; 6.2 is the oldest that has every command used", plainVersion(r.Version))
 	case older(r.Version, "7.0"):
 		r.add(Warning, "version", "version %s; nothing below 7.0 is tested", plainVersion(r.Version))
+	}
+}
+
+// roles looks for servers that were taken for masters and are none.
+func (r *Report) roles(servers []info) {
+	for _, i := range servers {
+		if role := i["role"]; role != "" && role != "master" {
+			r.add(Fault, "role", "the server is a replica: it refuses every write")
+			return
+		}
 	}
 }
 
@@ -175,34 +193,4 @@ func (s *Store) scripts(ctx context.Context, r *Report) error {
 	default:
 	}
 	return nil
-}
-
-func (r *Report) client(c redis.UniversalClient) {
-	const (
-		noContext = "ContextTimeoutEnabled is off: the deadline of a context does not reach a read that hangs"
-		noTimeout = "a read or write has no time limit of its own"
-	)
-	switch c := c.(type) {
-	case *redis.Client:
-		o := c.Options()
-		r.settings(o.ContextTimeoutEnabled, noContext)
-		r.settings(o.ReadTimeout > 0 && o.WriteTimeout > 0, noTimeout)
-	case *redis.ClusterClient:
-		o := c.Options()
-		r.settings(o.ContextTimeoutEnabled, noContext)
-		r.settings(o.ReadTimeout > 0 && o.WriteTimeout > 0, noTimeout)
-		r.settings(o.ClusterStateReloadInterval <= reloadWarning,
-			fmt.Sprintf("ClusterStateReloadInterval is %v: after a failover the client stays with the dead master for that long", o.ClusterStateReloadInterval))
-		if o.ReadOnly {
-			r.add(Fault, "client", "reads go to replicas, which may not have a record that was acknowledged")
-		}
-	default:
-		r.add(Warning, "client", "settings of this kind of client are not known and were not checked")
-	}
-}
-
-func (r *Report) settings(good bool, text string) {
-	if !good {
-		r.add(Warning, "client", "%s", text)
-	}
 }

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -83,28 +84,52 @@ func TestHealth_of_scripts_that_may_not_run(t *testing.T) {
 	}
 }
 
+// wantFindings compares the findings about the client with names of settings, each
+// of which one finding begins with.
+func wantFindings(t *testing.T, what string, r redisstore.Report, want []string) {
+	t.Helper()
+	if len(r.Findings) != len(want) {
+		t.Errorf("%s: findings %+v, want %v", what, r.Findings, want)
+		return
+	}
+	for i, f := range r.Findings {
+		if f.About != "client" || !strings.HasPrefix(string(f.Level)+" "+f.Text, want[i]) {
+			t.Errorf("%s: finding %s %s: %s; want %s", what, f.Level, f.About, f.Text, want[i])
+		}
+	}
+}
+
 func TestHealth_of_clients_with_wrong_settings(t *testing.T) {
 	t.Parallel()
 	e := server(t)
 	addr := e.client.(*redis.Client).Options().Addr
+	good := func(change func(*redis.Options)) redis.UniversalClient {
+		o := &redis.Options{Addr: addr, ContextTimeoutEnabled: true}
+		change(o)
+		return redis.NewClient(o)
+	}
 	for what, c := range map[string]struct {
 		client redis.UniversalClient
 		want   []string
 	}{
-		"as dialled":       {redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true}), []string{}},
-		"context ignored":  {redis.NewClient(&redis.Options{Addr: addr}), []string{"warning client"}},
-		"no read timeout":  {redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, ReadTimeout: -1}), []string{"warning client"}},
-		"no write timeout": {redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, WriteTimeout: -2}), []string{"warning client"}},
-		"another kind":     {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": addr}}), []string{"warning client"}},
+		"as dialled":       {good(func(*redis.Options) {}), nil},
+		"context ignored":  {redis.NewClient(&redis.Options{Addr: addr}), []string{"warning ContextTimeoutEnabled"}},
+		"no read timeout":  {good(func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, time.Second }), []string{"warning ReadTimeout"}},
+		"no write timeout": {good(func(o *redis.Options) { o.WriteTimeout = -2 }), []string{"warning WriteTimeout"}},
+		"a cache":          {good(func(o *redis.Options) { o.ClientSideCacheConfig = &redis.ClientSideCacheConfig{} }), []string{"fault ClientSideCache"}},
+		"all of it": {redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: -1}),
+			[]string{"warning ContextTimeoutEnabled", "warning ReadTimeout", "warning WriteTimeout"}},
+		"another kind": {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": addr}}), []string{"warning settings of this kind"}},
 	} {
 		s, err := redisstore.New(c.client, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, err := s.Health(ctx)
-		if got := findings(r); err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, %v; want %v", what, got, err, c.want)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
+		wantFindings(t, what, r, c.want)
 		if err := c.client.Close(); err != nil {
 			t.Error(err)
 		}
@@ -113,28 +138,57 @@ func TestHealth_of_clients_with_wrong_settings(t *testing.T) {
 
 func TestHealth_of_cluster_clients(t *testing.T) {
 	t.Parallel()
-	addrs := redistest.Cluster(t, redistest.ClusterOptions{}).Addrs()
+	addrs := redistest.SharedCluster(t).Addrs()
 	for what, c := range map[string]struct {
-		o    redis.ClusterOptions
-		want []string
+		change func(*redis.ClusterOptions)
+		want   []string
 	}{
-		"as dialled":         {redis.ClusterOptions{ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second}, []string{}},
-		"default reload":     {redis.ClusterOptions{ContextTimeoutEnabled: true}, []string{"warning client"}},
-		"reads from anybody": {redis.ClusterOptions{ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second, RouteRandomly: true}, []string{"fault client"}},
+		"as dialled":        {func(*redis.ClusterOptions) {}, nil},
+		"default reload":    {func(o *redis.ClusterOptions) { o.ClusterStateReloadInterval = 0 }, []string{"warning ClusterStateReloadInterval"}},
+		"patient dialling":  {func(o *redis.ClusterOptions) { o.DialTimeout, o.DialerRetries = 0, 0 }, []string{"warning DialTimeout"}},
+		"follows nothing":   {func(o *redis.ClusterOptions) { o.MaxRedirects = -1 }, []string{"fault MaxRedirects"}},
+		"reads from anyone": {func(o *redis.ClusterOptions) { o.RouteRandomly = true }, []string{"fault RouteRandomly"}},
+		"reads from near":   {func(o *redis.ClusterOptions) { o.RouteByLatency = true }, []string{"fault RouteByLatency"}},
+		"reads from others": {func(o *redis.ClusterOptions) { o.ReadOnly = true }, []string{"fault ReadOnly"}},
+		"a clock of its own": {func(o *redis.ClusterOptions) {
+			o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout = false, -1, time.Second
+		},
+			[]string{"warning ContextTimeoutEnabled", "warning ReadTimeout"}},
+		"slots of its own": {func(o *redis.ClusterOptions) { o.ClusterSlots = allSlots(addrs[0]) }, []string{"warning ClusterSlots"}},
 	} {
-		c.o.Addrs = addrs
-		client := redis.NewClusterClient(&c.o)
+		o := &redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second, DialTimeout: time.Second, DialerRetries: 1}
+		c.change(o)
+		client := redis.NewClusterClient(o)
 		s, err := redisstore.New(client, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, err := s.Health(ctx)
-		if got := findings(r); err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, %v; want %v", what, got, err, c.want)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
+		wantFindings(t, what, r, c.want)
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func allSlots(addr string) func(context.Context) ([]redis.ClusterSlot, error) {
+	return func(context.Context) ([]redis.ClusterSlot, error) {
+		return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: addr}}}}, nil
+	}
+}
+
+func TestHealth_of_a_replica(t *testing.T) {
+	t.Parallel()
+	g := redistest.Replicated(t, 1)
+	r, err := dial(t, g.Replicas[0].URL(), nil).Health(ctx)
+	if err != nil || r.OK() || !has(r, redisstore.Fault, "role") {
+		t.Errorf("health of a replica = %+v, %v; want a fault about its role", r, err)
+	}
+	if r, err := dial(t, g.Primary.URL(), nil).Health(ctx); err != nil || len(r.Findings) != 0 {
+		t.Errorf("health of its primary = %+v, %v; want no findings", r, err)
 	}
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 	TLS         *tls.Config   // replaces what a rediss URL would set
 	PoolSize    int           // connections per node; zero: 10 for each CPU
 	MaxRetries  int           // of a command whose answer was lost; zero: 3, -1: none
-	DialTimeout time.Duration // zero: 5 s
+	DialTimeout time.Duration // zero: 2 s
 	IOTimeout   time.Duration // for one read or write where the context allows more; zero: 3 s
 }
 
