@@ -32,8 +32,8 @@ func isEnvironment(name string) bool {
 const (
 	shortestToken = 16
 	longestName   = 64
-	widestGap     = 8    // blanks on either side of the sign
-	judged        = 4096 // bytes of a value that are looked at to tell whether it is one; longer ones are
+	widestGap     = 8   // blanks on either side of the sign
+	judged        = 512 // bytes of a value that are looked at to tell whether it is one; longer ones are
 )
 
 // place is one assignment in a text.
@@ -203,15 +203,19 @@ func opaqueWord(rest string) bool {
 	return opaque(word)
 }
 
-// bare values end where the notation around them ends.
+// bare values end where the notation around them ends. At the beginning of a line
+// or of a quoted text a variable's value goes on to the next blank.
 func (a place) bare() redact.Span {
-	before := strings.TrimSuffix(a.before(), "export ")
-	first := before == ""
+	before := a.before()
+	quote := strings.LastIndexAny(before, "\"'`")
 	stops := " \t\r\n\"'`,;&<>)]}|"
-	if first && a.sign == "=" {
-		stops = " \t\r\n"
+	if head := strings.TrimPrefix(before[quote+1:], "export "); head == "" && a.sign == "=" {
+		stops = " \t\r\n" + before[max(quote, 0):quote+1]
 	}
 	rest := a.rest(a.value)
+	if n := len(template.FindString(rest[:min(len(rest), judged)])); n > 0 && (n == len(rest) || strings.IndexByte(stops, rest[n]) >= 0) {
+		return redact.Span{}
+	}
 	end := 0
 	for end < len(rest) {
 		if strings.HasPrefix(rest[end:], redact.Replacement) {
@@ -223,18 +227,19 @@ func (a place) bare() redact.Span {
 		}
 		end++
 	}
-	value := rest[:end]
-	if end > judged {
-		return redact.Span{Start: a.value, End: a.value + end}
-	}
-	if value == "" || stands(value) || isCode(value) {
-		return redact.Span{}
-	}
-	tight := a.sign == "=" && !a.spaced
-	indent := strings.TrimSpace(before)
-	alone := strings.TrimSpace(rest[end:]) == "" && (indent == "" || indent == "-")
-	if !tight && !alone && !opaque(value) {
+	if end <= judged && !a.isValue(rest[:end], rest[end:], strings.TrimSpace(before[quote+1:])) {
 		return redact.Span{}
 	}
 	return redact.Span{Start: a.value, End: a.value + end}
+}
+
+// isValue tells a value from a word of a sentence or of a program: behind a tight
+// equals sign, alone in its line, or not made like a word.
+func (a place) isValue(value, after, indent string) bool {
+	if value == "" || stands(value) || isCode(value) {
+		return false
+	}
+	tight := a.sign == "=" && !a.spaced
+	alone := strings.Trim(after, " \t\"'`") == "" && (indent == "" || indent == "-")
+	return tight || alone || opaque(value)
 }

@@ -5,9 +5,14 @@ import (
 	"strings"
 )
 
-// templates stand for a value that is put in later: ${X}, $X, $(X), {{x}}, {x},
-// <x>, %x%, and what is between them.
-var templates = regexp.MustCompile(`^(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{[^}]*\}\}|\{[A-Za-z_][\w.]*\}|<[^>]*>|%[A-Za-z_]\w*%)+$`)
+// template stands for a value that is put in later: ${X}, $X, $(X), {{x}}, {x},
+// <x>, %x%.
+var (
+	template  = regexp.MustCompile(`^(?:` + oneTemplate + `)`)
+	templates = regexp.MustCompile(`^(?:` + oneTemplate + `)+$`)
+)
+
+const oneTemplate = `\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{[^}]*\}\}|\{[A-Za-z_][\w.]*\}|<[^>]*>|%[A-Za-z_]\w*%`
 
 // placeholders are words that documentation puts where a value belongs, and what
 // programs say when there is none.

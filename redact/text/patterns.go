@@ -62,7 +62,6 @@ func digits(s string) (n int) {
 // MySQL driver, user:password@tcp(host). No rule set has it for every scheme.
 var (
 	mysqlNetwork  = regexp.MustCompile(`@(?:tcp[46]?|udp|unix|cloudsql)\(`)
-	mysqlAccount  = regexp.MustCompile(`([\w.-]+):([^\s"'\x60]+)$`)
 	portAndQuery  = regexp.MustCompile(`^\d{1,5}[?#]`)
 	endsAuthority = " \t\r\n/\"'<>`"
 )
@@ -76,8 +75,9 @@ func userinfo(text string) []redact.Span {
 	out := urls(text)
 	for _, at := range mysqlNetwork.FindAllStringIndex(text, -1) {
 		from := max(0, at[0]-longestDSN)
-		if m := mysqlAccount.FindStringSubmatchIndex(text[from:at[0]]); m != nil {
-			out = append(out, password(text, from+m[2], from+m[3], at[0])...)
+		from += strings.LastIndexAny(text[from:at[0]], " \t\r\n\"'`/") + 1
+		if colon := strings.IndexByte(text[from:at[0]], ':'); colon > 0 {
+			out = append(out, password(text, from, from+colon, at[0])...)
 		}
 	}
 	return out
