@@ -126,7 +126,7 @@ func (z *freezing) conduct(ctx context.Context, at report.Combination) (Outcome,
 		return Outcome{}, err
 	}
 	time.Sleep(limits().ToolTimeout + limits().Closing() + canonical.DueMargin + afterDue) // a server's clock cannot be moved
-	for len(z.swept) < z.Calls/4 { // these are the sweep's; the rest is open to both
+	for len(z.swept) < z.Calls/4 {                                                         // these are the sweep's; the rest is open to both
 		if _, err := z.sweepSome(ctx); err != nil {
 			return Outcome{}, err
 		}
