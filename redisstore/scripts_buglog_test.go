@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/lifecycle"
@@ -124,7 +125,7 @@ func wantStory(t *testing.T, e env, name string) {
 	if err != nil || state.LastSeq != 5 || state.Phase != canonical.RunClosed {
 		t.Fatalf("run %s with %d calls, %v, want closed with 5", state.Phase, state.LastSeq, err)
 	}
-	if used := e.client.HGet(ctx, base(run)+"run", "u:search").Val(); used != "5" {
+	if used := e.client.HGet(ctx, e.base(run)+"run", "u:search").Val(); used != "5" {
 		t.Errorf("%s calls of the tool are counted, want 5", used)
 	}
 	for id, size := range map[string]int{"medium": 64 << 10, "pieces": 2 << 20, "write": 64 << 10} {
@@ -202,22 +203,6 @@ func forgottenUnderLoad(t *testing.T, e env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var flushes atomic.Int64
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if err := e.client.ScriptFlush(ctx).Err(); err != nil {
-					t.Errorf("SCRIPT FLUSH: %v", err)
-				}
-				flushes.Add(1)
-			}
-		}
-	}()
 	var wait sync.WaitGroup
 	for w := range workers {
 		wait.Go(func() {
@@ -233,11 +218,19 @@ func forgottenUnderLoad(t *testing.T, e env) {
 			}
 		})
 	}
-	wait.Wait()
-	close(stop)
-	<-stopped
-	if now, err := e.store.Inspect(ctx, state.Run); err != nil || now.LastSeq != workers*each || flushes.Load() < 10 {
-		t.Errorf("%d calls, %v, under %d flushes; want %d", now.LastSeq, err, flushes.Load(), workers*each)
+	done := make(chan struct{})
+	go func() { wait.Wait(); close(done) }()
+	flushes := 0
+	for working := true; working; flushes++ {
+		e.flushScripts(t)
+		select {
+		case <-done:
+			working = false
+		default:
+		}
+	}
+	if now, err := e.store.Inspect(ctx, state.Run); err != nil || now.LastSeq != workers*each || flushes < 10 {
+		t.Errorf("%d calls, %v, under %d flushes; want %d", now.LastSeq, err, flushes, workers*each)
 	}
 }
 
@@ -245,7 +238,7 @@ func forgottenUnderLoad(t *testing.T, e env) {
 // one of those that its message named.
 func declaredKeys(t *testing.T) {
 	e := server(t)
-	monitor, err := net.Dial("tcp", e.client.Options().Addr)
+	monitor, err := net.Dial("tcp", e.client.(*redis.Client).Options().Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +445,7 @@ func foreignKind(t *testing.T, e env, kind string) {
 		state := open(t, e.store, kind+"-"+part)
 		a := admission(state, "c1", canonical.EffectWrite)
 		got := admit(t, e.store, a)
-		key := base(a.Run) + part
+		key := e.base(a.Run) + part
 		if part == "call" || part == "settled" {
 			key += ":" + a.Call.String()
 		}
