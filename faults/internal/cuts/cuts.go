@@ -50,6 +50,9 @@ func New(seed uint64, odds Odds) *Cutter {
 // Off stops all faults, on connections that exist too.
 func (c *Cutter) Off() { c.off.Store(true) }
 
+// On lets them happen again.
+func (c *Cutter) On() { c.off.Store(false) }
+
 // Total counts what was injected so far.
 func (c *Cutter) Total() Total {
 	return Total{LostRequests: c.lost.Load(), CutRequests: c.cut.Load(), LostReplies: c.mute.Load()}
