@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolharness/harness/internal/vectors"
@@ -351,4 +353,22 @@ func TestHostile_JSON_stays_what_it_is(t *testing.T) {
 			t.Errorf("%s: changed, %v", v.Name, err)
 		}
 	}
+}
+
+func TestOne_redactor_for_all_goroutines(t *testing.T) {
+	t.Parallel()
+	r := redactor(t, redact.Config{Rules: []redact.Finder{word("aba")}, Policy: versioned("1")})
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			for range 50 {
+				want := fmt.Sprintf(`{"n":%d,"token":"[REDACTED]","a":"[REDACTED] %d"}`, n, n)
+				v, err := r.Redact(context.Background(), redact.Result, fmt.Appendf(nil, `{"n":%d,"token":"x","a":"aba %d"}`, n, n))
+				if err != nil || string(v.Text) != want {
+					t.Errorf("%s, %v, want %s", v.Text, err, want)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -67,8 +67,8 @@ var (
 )
 
 const (
-	shortestInURL = 4    // shorter ones are placeholders and ports, in the samples at least
-	longestDSN    = 1024 // bytes before @tcp( that are looked at
+	shortestInURL = 4   // shorter ones are placeholders and ports, in the samples at least
+	longestDSN    = 256 // bytes before @tcp( that are looked at
 )
 
 func userinfo(text string) []redact.Span {
