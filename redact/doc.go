@@ -38,7 +38,7 @@
 //	pure           the same bytes give the same view; redacting a view changes nothing (both as far as the policy does)
 //	detached       value and view share no memory; the value is only read
 //	closed         an error means no view: nothing is cut, nothing is shown half
-//	bounded        bytes, levels, replacements, passes and the policy's time; above a limit is an error
+//	bounded        bytes, levels, tables in tables, replacements, passes and the policy's time; above a limit is an error
 //	quiet          errors have numbers and fixed words, never a part of the value, nor what the policy said
 //	recognisable   [Redactor.Fingerprint] changes with names, rules, limits and [Policy] version
 //

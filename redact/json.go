@@ -14,6 +14,10 @@ import (
 // Each level doubles the backslashes, so real data has two or three.
 const maxEmbedding = 10
 
+// maxTables is how deep tables may stand in each other: each is read once more for
+// itself, and so is all that is in it.
+const maxTables = 8
+
 // decoder reads whatever some parser would take as JSON: repeated members and
 // broken UTF-8 must not turn a document into text, in which keys are not seen.
 func decoder(text []byte) *jsontext.Decoder {
@@ -49,6 +53,7 @@ type frame struct {
 	paired  extent // the value of such an object
 	columns extent // of a table that is this object
 	rows    extent
+	tables  int // how deep tables stand in each other below here
 }
 
 // extent is where a value stands in the document.
@@ -143,8 +148,12 @@ func (w *walk) closed(end int) error {
 		w.replace(f.paired)
 	}
 	if f.columns.end > 0 && f.rows.end > 0 {
+		if f.tables++; f.tables > maxTables {
+			return &Error{Err: ErrTooDeep, Detail: "tables in tables", Limit: maxTables}
+		}
 		w.table(f.columns, f.rows)
 	}
+	w.top().tables = max(w.top().tables, f.tables)
 	w.ended(extent{f.start, end})
 	return w.enough()
 }

@@ -220,6 +220,9 @@ func TestLimits_withhold(t *testing.T) {
 		}
 		return text
 	}
+	tables := func(n int) string {
+		return strings.Repeat(`{"columns":["a"],"rows":[[`, n) + "1" + strings.Repeat(`]]}`, n)
+	}
 	for _, c := range []struct {
 		name   string
 		limits redact.Limits
@@ -238,6 +241,8 @@ func TestLimits_withhold(t *testing.T) {
 		{"replacements in a string", redact.Limits{Replacements: 2}, `["[{\"token\":1},{\"token\":2},{\"token\":3}]"]`, redact.ErrTooMany},
 		{"strings in strings, just", redact.Limits{}, embedded(10), nil},
 		{"strings in strings", redact.Limits{}, embedded(11), redact.ErrTooDeep},
+		{"tables in tables, just", redact.Limits{}, tables(8), nil},
+		{"tables in tables", redact.Limits{}, tables(9), redact.ErrTooDeep},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
