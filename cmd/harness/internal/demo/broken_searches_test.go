@@ -202,7 +202,7 @@ func TestServersThatMixCallsUp(t *testing.T) {
 			return client.HSet(ctx, record(run, "m4", "call_2"), "rq", `{"text":"連接超時"}`).Err()
 		}, "m4:call_2", []string{checkAbsences, checkTurns, checkChinese, checkRecords}},
 		"a call that became one of another turn": {func(ctx context.Context, client *redis.Client, run canonical.RunKey) error {
-			return client.Copy(ctx, record(run, "m1", "call_2"), record(run, "m2", "call_2"), 0, true).Err()
+			return client.Copy(ctx, record(run, "m1", "call_2"), record(run, "m2", "call_2"), client.Options().DB, true).Err()
 		}, "m2:call_2", []string{checkAbsences, checkTurns, checkRecords}},
 		"an absence that is gone": {func(ctx context.Context, client *redis.Client, run canonical.RunKey) error {
 			return client.Del(ctx, record(run, "m2", "call_1")).Err()

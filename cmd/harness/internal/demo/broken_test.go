@@ -284,7 +284,7 @@ func TestEntriesGoToWhatIsNoFile(t *testing.T) {
 // An interrupt in the middle of a call leaves nothing behind.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	for _, at := range []canonical.ToolCallID{"call_tFp7HYD6sAAmCShgeqkVZH6Q", "call_NJjtCpU89MBMplssjn1z0xzq", "demo_delete"} {
+	for _, at := range []canonical.ToolCallID{"call_tFp7HYD6sAAmCShgeqkVZH6Q", "call_NJjtCpU89MBMplssjn1z0xzq", "call_2", "demo_delete"} {
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
 			db := redistest.Shared(t)
@@ -299,7 +299,7 @@ func TestInterrupt(t *testing.T) {
 				return real.Execute(body, in, raw)
 			})
 			o.Redis = db.URL()
-			_, err := demo.Run(ctx, o, demo.Silent{})
+			_, err := demo.Run(ctx, quick(t, o), demo.Silent{})
 			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stopped") {
 				t.Errorf("got %v, want that it was stopped", err)
 			}

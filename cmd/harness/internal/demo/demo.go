@@ -87,7 +87,7 @@ func (d *demo) open(ctx context.Context) (err error) {
 	if d.again, err = d.place.Again(ctx); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if d.sources, err = openSources(ctx); err != nil {
+	if d.sources, err = openSources(ctx, d.options.articles); err != nil {
 		return err
 	}
 	d.tools = d.sources.tools()

@@ -7,6 +7,7 @@ import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/cmd/harness/internal/place"
+	"github.com/toolharness/harness/executors/docsearch"
 )
 
 // What follows breaks one promise each, so that tests see it told.
@@ -42,6 +43,15 @@ func (o Options) Answering(f func([]boundary.Result) []boundary.Result) Options 
 	o.answers = f
 	return o
 }
+
+// With takes an index that is built already.
+func (o Options) With(articles *docsearch.Index) Options {
+	o.articles = articles
+	return o
+}
+
+// BuildArticles is the index that a demo builds for itself.
+var BuildArticles = buildArticles
 
 // Waiting is for how long tools wait for those of the same message.
 func (o Options) Waiting(d time.Duration) Options {

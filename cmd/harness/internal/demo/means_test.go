@@ -2,14 +2,18 @@ package demo_test
 
 import (
 	"bytes"
+	"context"
+	"sync"
 	"testing"
 
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/cmd/harness/internal/demo"
 	"github.com/toolharness/harness/cmd/harness/internal/demo/data"
 	"github.com/toolharness/harness/cmd/harness/internal/recording"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlagent"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlread"
+	"github.com/toolharness/harness/executors/docsearch"
 )
 
 func runKey(id canonical.RunID) canonical.RunKey {
@@ -17,6 +21,19 @@ func runKey(id canonical.RunID) canonical.RunKey {
 }
 
 func callName(id canonical.ToolCallID) canonical.CallName { return canonical.CallName{ID: id} }
+
+// builtOnce is one index for all tests: it is never written to, and building one takes longer than all the rest of a demo.
+var builtOnce = sync.OnceValues(func() (*docsearch.Index, error) { return demo.BuildArticles(context.Background()) })
+
+// quick are options with that index.
+func quick(t *testing.T, o demo.Options) demo.Options {
+	t.Helper()
+	articles, err := builtOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.With(articles)
+}
 
 // rawResults runs every recorded call once more, without boundary or store: what the tools return, by id.
 func rawResults(t *testing.T) map[string]string {

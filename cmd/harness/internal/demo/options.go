@@ -7,6 +7,7 @@ import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/cmd/harness/internal/demo/data"
+	"github.com/toolharness/harness/executors/docsearch"
 )
 
 // Options say where the demo keeps its records and what it leaves behind. The zero value is the embedded store and nothing.
@@ -26,6 +27,7 @@ type Options struct {
 	articlesExpected      string
 	asked                 func([]boundary.Call) []boundary.Call
 	answers               func([]boundary.Result) []boundary.Result
+	articles              *docsearch.Index // somebody else's, already built; nil: build one
 	patience              time.Duration
 	executor              func(boundary.Executor) boundary.Executor
 	beforeChecks          func(context.Context, []canonical.RunKey)

@@ -44,10 +44,12 @@ type sources struct {
 	logs     *logsearch.Search
 	part     *logsearch.Search // of the same log
 	articles *docsearch.Index
+	own      bool // the index is ours to close
 }
 
-// openSources opens all three. What was opened before an error is closed by the caller.
-func openSources(ctx context.Context) (s sources, err error) {
+// openSources opens all three; an index that is given is used instead of a new one. What was opened before an error is
+// closed by the caller.
+func openSources(ctx context.Context, articles *docsearch.Index) (s sources, err error) {
 	if s.database, err = sqlread.OpenImage(data.Chinook(), sqlread.Limits{}); err != nil {
 		return s, err
 	}
@@ -63,8 +65,16 @@ func openSources(ctx context.Context) (s sources, err error) {
 	if s.part, err = logsearch.New(logsearch.Config{Sources: files, Limits: few}); err != nil {
 		return s, err
 	}
-	s.articles, err = docsearch.Build(ctx, docsearch.Config{Name: collectionName, Fields: []string{fieldLanguage}}, allArticles())
+	if s.articles = articles; articles == nil {
+		s.articles, err = buildArticles(ctx)
+		s.own = true
+	}
 	return s, err
+}
+
+// buildArticles makes the index of all articles, in memory.
+func buildArticles(ctx context.Context) (*docsearch.Index, error) {
+	return docsearch.Build(ctx, docsearch.Config{Name: collectionName, Fields: []string{fieldLanguage}}, allArticles())
 }
 
 // article is one line of a file of articles.
@@ -127,7 +137,7 @@ func (s sources) close() error {
 	if s.database != nil {
 		problems = append(problems, s.database.Close())
 	}
-	if s.articles != nil {
+	if s.articles != nil && s.own {
 		problems = append(problems, s.articles.Close())
 	}
 	return errors.Join(problems...)
