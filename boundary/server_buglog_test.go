@@ -45,6 +45,7 @@ func TestBugLog_servers(t *testing.T) {
 	}
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
+		t.Run("B56_a_frozen_server_does_not_hold_a_call", frozenServer)
 		t.Run("B63_the_server_is_full", serverFull)
 	})
 }
@@ -223,6 +224,33 @@ func serverFull(t *testing.T) {
 				t.Errorf("record %s with %d bytes, want READY with all of them", rec.State, rec.Raw.Size)
 			}
 			wantEntered(t, tool, 1)
+		}
+	}
+}
+
+// frozenServer: an admission that is under way is waited for as long as the
+// closing time says, whatever the caller's own patience, and no longer.
+func frozenServer(t *testing.T) {
+	const closing, slack = 200 * time.Millisecond, time.Second
+	for _, write := range []bool{false, true} {
+		server := redistest.Server(t)
+		b := serverBench(t, server, setup{config: boundary.Config{Limits: canonical.Limits{ClosingTimeout: closing}}})
+		server.Pause()
+		tool := says("no")
+		env, action := b.call("a", write, tool)
+		start := time.Now()
+		wantFailed(t, b.Invoke(t.Context(), b.run, env, action), lifecycle.StoreUnavailable, lifecycle.NotStarted)
+		if took := time.Since(start); took > closing+slack {
+			t.Errorf("the refusal took %v, want the closing time of %v", took, closing)
+		}
+		wantEntered(t, tool, 0)
+		server.Resume()
+		if err := b.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		wantEntered(t, tool, 0)
+		if out, err := b.run.Outstanding(t.Context()); err != nil || len(out.Open)+len(out.Effects) != 0 {
+			t.Errorf("outstanding %+v, %v, want nothing: what landed was ended", out, err)
 		}
 	}
 }

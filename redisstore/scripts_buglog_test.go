@@ -312,7 +312,7 @@ func noes(s *redisstore.Store, state canonical.RunState, got canonical.Admitted)
 		end.Claim = claimOf("nobody's")
 		return end
 	}
-	opened := opening0("r")
+	opened := opening0(string(state.Run.Run))
 	others, longer := opened, opened
 	others.Token = canonical.Token(strings.Repeat("9", 32))
 	longer.Duration = time.Hour
