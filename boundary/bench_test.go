@@ -150,7 +150,18 @@ func process(t *testing.T, d *deck, config boundary.Config) *bench {
 	if b.ToolBoundary, err = boundary.New(config); err != nil {
 		t.Fatalf("New: %v", err)
 	}
+	t.Cleanup(leave(b.ToolBoundary))
 	return b
+}
+
+// leave ends a process with its test. What it says is left is what many tests
+// are about; only what it still does must end.
+func leave(b *boundary.ToolBoundary) func() {
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = b.Shutdown(ctx)
+	}
 }
 
 func (b *bench) take(_ context.Context, r boundary.Retained) {
