@@ -1,0 +1,74 @@
+package hits_test
+
+import (
+	"bytes"
+
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/toolharness/harness/projector"
+	"github.com/toolharness/harness/projector/hits"
+)
+
+// Reports from the field on results that are cut: whatever the bound, what comes
+// is a whole document with whole characters, or an error, and it says that
+// something is missing.
+func TestBugLog(t *testing.T) {
+	t.Parallel()
+	for _, sample := range []string{"äöüß", "訂單失敗한국어", "😀🚀𝄞", "e\u0301o\u0308", "👨\u200d👩\u200d👧 ", "aé漢😀\"\\\n"} {
+		raw := []byte(encoded(t, search(), longHit("c1", sample), longHit("c2", sample), longHit("c3", sample)))
+		within := func(bound int) (projector.Projection, error) {
+			return projector.Drive(t.Context(), hits.New(hits.Options{}), projector.Input{
+				Tool: "tool", Request: []byte("{}"), Raw: raw, Limits: projector.Limits{AgentBytes: bound}}, projector.Options{})
+		}
+		full, err := within(projector.DefaultAgentBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run("B80_B82_"+sample[:len("ä")], func(t *testing.T) {
+			t.Parallel()
+			cuts := 0
+			for bound := 1; bound <= len(full.Result); bound++ {
+				p, err := within(bound)
+				if err != nil {
+					continue // too small for anything
+				}
+				if len(p.Result) > bound || !json.Valid(p.Result) || !utf8.Valid(p.Result) || bytes.ContainsRune(p.Result, utf8.RuneError) {
+					t.Fatalf("in %d bytes: %q", bound, p.Result)
+				}
+				if bytes.Equal(p.Result, full.Result) {
+					continue
+				}
+				cuts++
+				if !bytes.Contains(p.Result, []byte("omitted")) || p.Status != full.Status {
+					t.Fatalf("in %d bytes it is cut and does not say so: %q", bound, p.Result)
+				}
+				for _, fact := range p.Facts {
+					if !utf8.ValidString(fact.Value) || strings.ContainsRune(fact.Value, utf8.RuneError) {
+						t.Fatalf("fact %q", fact.Value)
+					}
+				}
+			}
+			if cuts < len(full.Result)/4 {
+				t.Errorf("cut under %d of %d bounds only", cuts, len(full.Result))
+			}
+		})
+		t.Run("B82_half_a_document", func(t *testing.T) {
+			t.Parallel()
+			for cut := 1; cut < len(raw); cut++ {
+				p, err := projector.Drive(t.Context(), hits.New(hits.Options{}), projector.Input{Tool: "tool", Request: []byte("{}"), Raw: raw[:cut]}, projector.Options{})
+				if err == nil && strings.TrimSpace(string(raw[cut:])) != "" {
+					t.Fatalf("a document that ends after %d of %d bytes is taken: %q", cut, len(raw), p.Result)
+				}
+			}
+		})
+	}
+}
+
+func longHit(id, sample string) hits.Hit {
+	h := hit(id, sample+id, "0.5")
+	h.Content = strings.Repeat(sample, 40)
+	return h
+}
