@@ -24,7 +24,7 @@ const (
 )
 
 // pure packages decide and describe; whatever they need they are handed.
-var pure = owns("evidence", "lifecycle", "canonical", "projector/...", "runprogress", "findings", "redact/...")
+var pure = owns("evidence", "lifecycle", "canonical", "projector/...", "runprogress", "findings/...", "redact/...")
 
 // forTests are the suites and the means of our own tests.
 var forTests = owns("canonical/storetest", "projector/projectortest", "internal/redistest", "internal/vectors")
@@ -87,6 +87,8 @@ var arrows = []arrow{
 	{own("projector/..."), owns("evidence", "projector", "projector/internal/bounds")},
 	{own("projector/internal/bounds"), owns("evidence", "projector")},
 	{own("runprogress"), core},
+	{own("findings"), core},
+	{own("findings/..."), append(owns("findings"), core...)},
 	{own("redact"), nil},
 	{own("redact/..."), owns("redact")},
 	{own("boundary"), append(owns("projector", "runprogress"), core...)},
