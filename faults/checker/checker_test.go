@@ -108,7 +108,7 @@ func TestChecker_rejects_what_was_doctored(t *testing.T) {
 		{"told READY and not whether it ran", func(w *world) { w.line["ran"] = "" }, "wrong", "told \"READY\" and ran \"\""},
 		{"false duplicate", func(w *world) { w.line["told"] = "DUPLICATE_TOOL_CALL" }, "wrong", "the first call was told that it is a duplicate"},
 		{"no duplicate", func(w *world) { w.line["again"] = "READY" }, "wrong", "a second call of the same name was told"},
-		{"success by itself", func(w *world) { w.line["told"], w.line["agent_sha256"] = "RESULT_NOT_STORED", "" }, "wrong", "nobody settled it"},
+		{"success by itself", func(w *world) { w.line["told"], w.line["agent_sha256"] = "RESULT_NOT_STORED", "" }, "wrong", "nobody tried to store it later"},
 		{"claims that it did not start", func(w *world) {
 			w.notStored()
 			delete(w.sets, "open")

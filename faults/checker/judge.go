@@ -144,8 +144,8 @@ func falseEnd(e evidence) string {
 		return fmt.Sprintf("the record is %s, execution %s, and the tool was entered %d times", state, execution, e.entered)
 	case execution == "not_started" && e.entered != 0:
 		return "the record says that the tool was not started, and it was entered"
-	case state == "READY" && e.Told != "READY" && e.Told != "" && e.Settled != "ok":
-		return fmt.Sprintf("the record is READY, the model was told %s, and nobody settled it", e.Told)
+	case state == "READY" && e.Told != "READY" && e.Told != "" && e.Settled != "ok" && e.Retained != "not_stored":
+		return fmt.Sprintf("the record is READY, the model was told %s, and nobody tried to store it later", e.Told)
 	}
 	return ""
 }

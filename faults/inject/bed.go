@@ -78,6 +78,7 @@ type try struct {
 	through *redisstore.Store // through the proxy
 	inside  *boundary.ToolBoundary
 	run     *boundary.Run // nil where it could not be opened
+	dies    bool          // the client does nothing more once the model was told
 
 	mu       sync.Mutex
 	retained []boundary.Retained
@@ -233,8 +234,25 @@ func (t *try) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	t.proxy.Heal()
-	if t.run != nil {
+	if t.run != nil && !t.dies {
 		t.settle(ctx)
+	}
+	if err := t.leave(ctx); err != nil {
+		return err
+	}
+	if err := t.proxy.Quiet(ctx); err != nil {
+		return fmt.Errorf("the proxy does not come to rest: %w", err)
+	}
+	return t.write(ctx)
+}
+
+// leave ends boundary and client, in that order; a client that dies is gone before
+// its boundary can do anything more.
+func (t *try) leave(ctx context.Context) error {
+	if t.dies {
+		if err := t.through.Close(); err != nil {
+			return err
+		}
 	}
 	if err := t.inside.Shutdown(ctx); err != nil {
 		for _, r := range t.held() {
@@ -242,13 +260,10 @@ func (t *try) end(ctx context.Context) error {
 		}
 		t.must("shut down", t.inside.Shutdown(ctx))
 	}
-	if err := t.through.Close(); err != nil {
-		return err
+	if t.dies {
+		return nil
 	}
-	if err := t.proxy.Quiet(ctx); err != nil {
-		return fmt.Errorf("the proxy does not come to rest: %w", err)
-	}
-	return t.write(ctx)
+	return t.through.Close()
 }
 
 // write looks at the record and writes the line.
@@ -265,6 +280,9 @@ func (t *try) write(ctx context.Context) error {
 		if t.run != nil && t.line.Gone == "" {
 			t.line.Listed = t.isListed(ctx)
 		}
+	}
+	if t.line.Ran == "no" && t.line.State == "PROJECTING" && t.line.Gone == "" && !t.dies {
+		t.broke("a call that was told not to have run was left open")
 	}
 	if lost := t.tool.lost.Load(); lost != nil {
 		return fmt.Errorf("the file of entries: %w", *lost)

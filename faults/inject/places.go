@@ -45,6 +45,7 @@ type wireFault struct {
 	do      func(context.Context, *wireTry) error // done to the server at the place
 	undo    func(*bed, context.Context) error     // afterwards
 	gone    string                                // what becomes of the record by the injection
+	dies    bool                                  // the client does nothing more once it was struck
 	lenient bool                                  // the model may notice it
 }
 
@@ -98,6 +99,7 @@ func (w wireFault) arm(seed uint64) proxy.Fault {
 	f := proxy.Fault{Script: w.script, Part: w.part, Place: w.place, Kind: w.kind, Seed: seed, Delay: lateness(seed)}
 	if w.always {
 		f.Times = proxy.Always
+		f.Delay = alwaysClosing + 100*time.Millisecond + time.Duration(seed%200)*time.Millisecond
 	}
 	if w.script == "attach" && w.form == pieces {
 		f.Nth = 1 + int(seed%4) // of the transactions that carry the pieces
@@ -127,6 +129,7 @@ func wireFaults() []wireFault {
 			all = append(all, places(script, f, proxy.PartExec)...)
 		}
 	}
+	all = append(all, places("sweep", pieces, proxy.PartScript)...) // with pieces of an end that never came
 	all = append(all, places("attach", multi, proxy.PartScript)...)
 	return append(all, places("attach", pieces, proxy.PartScript)...)
 }
@@ -143,8 +146,8 @@ func places(script string, f form, part proxy.Part) []wireFault {
 		for _, kind := range []proxy.Kind{proxy.Cut, proxy.Slow, proxy.HalfOpen} {
 			w := wireFault{script: script, form: f, part: part, place: place, kind: kind}
 			all = append(all, w)
-			if whole && part == proxy.PartScript && kind != proxy.Slow {
-				w.always = true
+			if part == proxy.PartScript && (whole && kind != proxy.Slow || place == proxy.Before) {
+				w.always = true // what is slow then comes when nobody waits for it any more
 				all = append(all, w)
 			}
 		}

@@ -159,13 +159,14 @@ func expiries() []serverFault {
 	}
 	all = append(all,
 		wireFault{script: "attach", form: pieces, part: proxy.PartPayload, place: proxy.Before, name: "record expires", note: "between pieces (P11)", gone: "expired", do: expire},
-		wireFault{script: "attach", form: pieces, place: proxy.Before, name: "record expires", note: "between HSET and attach (P11)", gone: "expired", do: expire},
+		wireFault{script: "attach", form: pieces, part: proxy.PartPayload, place: proxy.Before, name: "record expires", note: "between pieces, client dies (P11)", gone: "expired", do: expireAndDie, dies: true},
+		wireFault{script: "attach", form: multi, part: proxy.PartPayload, place: proxy.Before, name: "record expires", note: "script lost, client dies", gone: "expired", do: expireAndForget, dies: true},
 	)
 	for _, f := range []form{multi, pieces} {
 		all = append(all, wireFault{script: "complete", form: f, part: proxy.PartPayload, place: proxy.Before, name: "NOSCRIPT, client dies, record expires (P10)",
-			note: "expires first", gone: "expired", do: expireAndForget})
+			note: "expires first", gone: "expired", do: expireAndForget, dies: true})
 		all = append(all, wireFault{script: "complete", form: f, place: proxy.Before, name: "NOSCRIPT, client dies, record expires (P10)",
-			note: "expires last", gone: "expired", do: forget, undo: nil})
+			note: "expires last", gone: "expired", do: forget, dies: true})
 	}
 	return struckAt(all...)
 }
@@ -173,6 +174,15 @@ func expiries() []serverFault {
 // expire ends the life of the record now.
 func expire(ctx context.Context, x *wireTry) error {
 	return x.client.PExpireAt(ctx, x.line.Base+"call:"+x.call.String(), time.UnixMilli(1)).Err()
+}
+
+// expireAndDie ends the record's life between two pieces; the piece that is on its
+// way arrives, and nothing after it.
+func expireAndDie(ctx context.Context, x *wireTry) error {
+	for _, script := range []string{"attach", "save", "complete"} {
+		x.proxy.Arm(proxy.Fault{Script: script, Place: proxy.Before, Kind: proxy.Cut, Times: proxy.Always})
+	}
+	return expire(ctx, x)
 }
 
 // forget empties the script cache, and lets no further delivery through: the
@@ -188,6 +198,8 @@ func expireAndForget(ctx context.Context, x *wireTry) error {
 	if err := expire(ctx, x); err != nil {
 		return err
 	}
-	x.proxy.Arm(proxy.Fault{Script: "complete", Place: proxy.Before, Kind: proxy.Cut, Times: proxy.Always})
+	for _, script := range []string{"save", "complete"} {
+		x.proxy.Arm(proxy.Fault{Script: script, Place: proxy.Before, Kind: proxy.Cut, Times: proxy.Always})
+	}
 	return x.client.ScriptFlush(ctx).Err()
 }

@@ -121,11 +121,13 @@ func (w wireFault) injectOnce(ctx context.Context, b *bed, j job) error {
 	}
 	x := &wireTry{try: t, wire: w}
 	t.line.Gone = w.gone
+	t.dies = w.dies || w.always && j.seed%16 < 8
 	failed := verb.run(ctx, x)
 	failed = errors.Join(failed, x.after(ctx))
 	if j.warm || x.trap == nil || x.trap.Fired() == 0 {
 		t.line.Part = 1 // nothing was struck: not an injection
 		if !j.warm {
+			failed = errors.Join(failed, disturbed("the message was never sent"))
 			b.bench.Logf("made again: %s, %s, %s, %s: %v", j.at.Fault, j.at.Script, j.at.Place, t.line.Told, failed)
 		}
 	} else if t.run != nil && w.script != "close" && t.line.Name != "" {
