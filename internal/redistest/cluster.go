@@ -301,9 +301,9 @@ func well(p *Process, nodes int) (view string, err error) {
 		return "", fmt.Errorf("%s is connected to %d nodes:\n%s", p.Addr(), n, list)
 	}
 	if strings.Contains(list, "myself,slave") {
-		err = follows(p)
+		return roles(list), follows(p)
 	}
-	return roles(list), err
+	return roles(list), streams(p, followers(list))
 }
 
 // roles is what CLUSTER NODES says of who follows whom, who serves which slots and
@@ -317,9 +317,24 @@ func roles(list string) string {
 	return strings.Join(lines, "\n")
 }
 
+// followers counts the replicas of the node that was asked which have not failed.
+func followers(list string) int {
+	members := parseMembers(list)
+	n := 0
+	for _, me := range members {
+		for _, m := range members {
+			if me.asked && m.follows == me.id && !strings.Contains(m.state, "fail") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // member is a line of CLUSTER NODES.
 type member struct {
 	id, addr, follows string
+	asked             bool     // it is the one that says all this
 	state             string   // as in "master" or "slave,fail"
 	ranges            []string // of slots; none that is on its way
 }
@@ -332,7 +347,8 @@ func parseMembers(list string) []member {
 			continue
 		}
 		addr, _, _ := strings.Cut(fields[1], "@")
-		m := member{id: fields[0], addr: addr, follows: fields[3], state: strings.TrimPrefix(fields[2], "myself,")}
+		state, asked := strings.CutPrefix(fields[2], "myself,")
+		m := member{id: fields[0], addr: addr, follows: fields[3], asked: asked, state: state}
 		for _, r := range fields[8:] {
 			if !strings.HasPrefix(r, "[") {
 				m.ranges = append(m.ranges, r)
