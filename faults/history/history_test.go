@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"go.uber.org/goleak"
 
 	"github.com/toolharness/harness/faults/history"
 	"github.com/toolharness/harness/faults/internal/cuts"
@@ -15,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	workers.Main(map[string]workers.Role{"client": history.Work})
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // odds make about one delivery in twenty-five fail.

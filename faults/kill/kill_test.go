@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/toolharness/harness/faults/checker"
 	"github.com/toolharness/harness/faults/internal/workers"
 	"github.com/toolharness/harness/faults/kill"
@@ -16,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	workers.Main(map[string]workers.Role{kill.RoleName: kill.Work, kill.FrozenRole: kill.WorkFrozen})
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func full() bool { return os.Getenv("FAULTS") == "full" }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
 
 	"github.com/toolharness/harness/faults/internal/workers"
 	"github.com/toolharness/harness/faults/race"
@@ -17,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	workers.Main(map[string]workers.Role{race.RoleName: race.Work})
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // TestOne_wins is K20, K21 and K23 with 64 goroutines in 4 processes.

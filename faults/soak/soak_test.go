@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
 
 	"github.com/toolharness/harness/faults/soak"
 	"github.com/toolharness/harness/internal/redistest"
@@ -16,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silent{})
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // silent keeps the client from writing a line for every connection that is

@@ -2,15 +2,16 @@ package workers_test
 
 import (
 	"encoding/json"
-	"os"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/toolharness/harness/faults/internal/workers"
 )
 
 func TestMain(m *testing.M) {
 	workers.Main(map[string]workers.Role{"echo": echo})
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // echo answers every number with the next one.
