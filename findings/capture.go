@@ -82,7 +82,7 @@ type Record struct {
 func RecordOf(call canonical.Identity, h canonical.Head) Record {
 	r := Record{Call: call, State: h.State}
 	switch {
-	case h.Fault != nil, h.Exists() && h.Identity != call:
+	case h.Fault != nil, h.Exists() && (h.Identity != call || !h.State.Valid()):
 		return Record{Call: call, Unreadable: true}
 	case h.State != lifecycle.Ready:
 		return r
