@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/toolharness/harness/internal/redistest"
 )
 
@@ -20,7 +22,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m,
+		// The index of document search starts its workers when a program that links
+		// it is loaded, before any test, and never ends them.
+		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"),
+	)
 }
 
 func program(t *testing.T, args ...string) *exec.Cmd {
