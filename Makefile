@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-redis check-data race fuzz bench lint build scenarios check soak
+.PHONY: help demo test test-redis check-data race fuzz bench lint build scenarios check faults soak
 
 # The one place that pins the linter. It never enters go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -52,6 +52,9 @@ lint: ## Format, vet, staticcheck, and go.mod files that say what is used
 	@$(call each,go run $(STATICCHECK) ./...)
 	@$(call each,GOWORK=off go mod tidy -diff)
 	@go mod verify
+
+faults: ## Inject faults, recount with the checker, print the table; FAULTS=full for the whole number, ARGS="-only REGEXP" for a part
+	@cd faults && HARNESS_REQUIRE_REDIS=1 go run ./cmd/faults $(if $(filter full,$(FAULTS)),-full) $(ARGS)
 
 soak: ## Work for four minutes on a Redis that is not left in peace; memory must level off
 	@cd faults && HARNESS_REQUIRE_REDIS=1 SOAK_CALLS=$(SOAK_CALLS) SOAK_RATE=$(SOAK_RATE) \

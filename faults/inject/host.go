@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -103,3 +104,14 @@ func (s *server) kill() error { return s.host.try(s.Process.Kill) }
 
 // start brings it back in the same place.
 func (s *server) start() error { return s.host.try(s.Process.Start) }
+
+// WithServer runs do with a redis-server of its own, for sections that make their
+// injections elsewhere. restart ends the server as an operator would and starts it
+// again with what its arguments made it keep.
+func WithServer(args []string, do func(addr string, restart func() error) error) error {
+	s, err := startServer(args...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s.Addr(), func() error { return s.host.try(s.Process.Restart) }), s.close())
+}

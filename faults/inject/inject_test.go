@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/toolharness/harness/faults/checker"
 	"github.com/toolharness/harness/faults/internal/workers"
 	"github.com/toolharness/harness/faults/proxy"
@@ -18,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	workers.Main(Roles())
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // run takes a section through the checker.
@@ -54,9 +56,9 @@ func TestWire_strikes_and_nothing_is_lost(t *testing.T) {
 	redistest.Server(t) // skips where there is no redis-server
 	before := runtime.NumGoroutine()
 	result := run(t, Wire, Selection{Each: 1, Lanes: 4, Only: regexp.MustCompile(` (admit|complete multi|attach pieces|settle) (before|after|in request|in reply)$`)})
-	// the same nine ways to spoil a message, and the control
-	if rows := result.Rows(); len(rows) != 10 {
-		t.Errorf("%d rows, want 10: %+v", len(rows), rows)
+	// ten ways to spoil a message, and the control
+	if rows := result.Rows(); len(rows) != 11 {
+		t.Errorf("%d rows, want 11: %+v", len(rows), rows)
 	}
 	for _, row := range result.Rows() {
 		if row.Injected == 0 && row.Fault != "nothing (control)" {

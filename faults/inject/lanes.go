@@ -26,8 +26,9 @@ func (s Selection) wants(c report.Combination) bool {
 type job struct {
 	at    report.Combination
 	seed  uint64
-	bytes int // that it leaves on the server, about
-	warm  bool
+	bytes int  // that it leaves on the server, about
+	index int  // within its combination
+	warm  bool // counts for nothing
 	do    func(context.Context, *bed, job) error
 }
 

@@ -53,7 +53,7 @@ func runServer(ctx context.Context, b *report.Bench, s Selection) error {
 			}
 			b.Lines.Plan(fault.at, each)
 			for i := range each {
-				jobs = append(jobs, job{at: fault.at, seed: seedOf(b.Seed, fault.at, i), bytes: fault.bytes, do: fault.do})
+				jobs = append(jobs, job{at: fault.at, index: i, seed: seedOf(b.Seed, fault.at, i), bytes: fault.bytes, do: fault.do})
 			}
 		}
 		if len(jobs) == 0 {

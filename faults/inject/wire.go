@@ -45,14 +45,14 @@ func runWire(ctx context.Context, b *report.Bench, s Selection) error {
 		}
 		b.Lines.Plan(at, each)
 		for i := range each {
-			jobs = append(jobs, job{at: at, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
+			jobs = append(jobs, job{at: at, index: i, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
 		}
 	}
 	for _, w := range controls() {
 		if at := w.combination(); s.wants(at) {
 			b.Lines.Plan(at, each)
 			for i := range each {
-				jobs = append(jobs, job{at: at, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
+				jobs = append(jobs, job{at: at, index: i, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (w wireFault) injectOnce(ctx context.Context, b *bed, j job) error {
 	}
 	x := &wireTry{try: t, wire: w}
 	t.line.Gone = w.gone
-	t.dies = w.dies || w.always && j.seed%16 < 8
+	t.dies = w.dies || w.always && j.index%2 == 1
 	failed := verb.run(ctx, x)
 	failed = errors.Join(failed, x.after(ctx))
 	if j.warm || x.trap == nil || x.trap.Fired() == 0 {

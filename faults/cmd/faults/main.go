@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	workers.Main(inject.Roles())
+	workers.Main(roles())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ok, err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -80,7 +80,7 @@ func parse(args []string, errors io.Writer) (options, error) {
 
 // sections are all families of injections, in the order in which they run.
 func sections(o options) []report.Section {
-	return []report.Section{inject.Wire(o.selection), inject.Server(o.selection)}
+	return []report.Section{inject.Wire(o.selection), inject.Server(o.selection), kills(o.selection)}
 }
 
 // run injects, checks and prints. It reports whether nothing was wrong.
