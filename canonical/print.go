@@ -35,6 +35,12 @@ func (r Record) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, "{View:"+directive+" Request:%v Raw:"+directive+"}", r.View, r.Request, r.Raw)
 }
 
+// Format prints the fields, the bytes as their size.
+func (r RawPart) Format(f fmt.State, verb rune) {
+	type plain RawPart
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(r))
+}
+
 // Format prints the fields, the token as a placeholder.
 func (o Opening) Format(f fmt.State, verb rune) {
 	type plain Opening

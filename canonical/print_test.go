@@ -91,7 +91,7 @@ func printed(t *testing.T) map[string]struct {
 		"any":               {struct{ V any }{canonical.Body(marker)}, 1},
 	}
 	for want, values := range map[int][]any{
-		1: {new(canonical.Body), new(canonical.Token), new(canonical.Claim), new(canonical.Raw), new(canonical.Closing)},
+		1: {new(canonical.Body), new(canonical.Token), new(canonical.Claim), new(canonical.Raw), new(canonical.Closing), new(canonical.RawPart)},
 		2: {new(canonical.Head), new(canonical.Saving), new(canonical.LateResult), new(canonical.Admission), new(canonical.Settlement)},
 		3: {new(canonical.View)},
 		5: {new(canonical.Record), new(canonical.Ending)},

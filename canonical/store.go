@@ -178,12 +178,23 @@ type Effects interface {
 //	    an error; neither is ever an empty list.
 //	K65 SettlementOf answers what was settled; a zero Late and Resolved when
 //	    nothing was.
+//	K66 FindEvidence answers the call that was admitted with the evidence id in
+//	    this run, also when its record has gone. Any other id, of another run too,
+//	    is ErrMissing; a run that is gone ErrRunMissing.
+//	K67 RawPart answers bytes of the raw result from offset on: at most max, and at
+//	    least one unless offset is the size. They are verified, by the digests of
+//	    the pieces they lie in, or by that of the whole where it is one piece; no
+//	    piece is moved that they do not lie in. An offset below 0 or beyond the
+//	    size and a max below 1 are an ArgumentError, no raw is ErrMissing, bytes
+//	    that do not match ErrCorrupt before any is given.
 type Reader interface {
 	Heads(context.Context, RunKey, []CallName) ([]Head, error)
 	View(context.Context, RunKey, CallName) (View, error)
 	Record(context.Context, RunKey, CallName) (Record, error)
 	Order(ctx context.Context, run RunKey, after int64, max int) ([]Numbered, error)
 	SettlementOf(context.Context, RunKey, CallName) (Settlement, error)
+	FindEvidence(context.Context, RunKey, EvidenceID) (CallName, error)
+	RawPart(ctx context.Context, run RunKey, call CallName, offset int64, max int) (RawPart, error)
 }
 
 // Remover takes records away before their time.

@@ -91,7 +91,7 @@ func (a Admission) Validate() error {
 	if len(a.Request) > MaxRequestBytes {
 		return &ArgumentError{Op: "admit", Field: "request", Reason: "too large in bytes", Size: int64(len(a.Request)), Limit: MaxRequestBytes}
 	}
-	if err := checkSecret("admit", "evidence_id", string(a.EvidenceID)); err != nil {
+	if err := CheckEvidenceID("admit", a.EvidenceID); err != nil {
 		return err
 	}
 	for _, d := range []struct {

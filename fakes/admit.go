@@ -142,6 +142,7 @@ func (r *run) admit(a canonical.Admission, now time.Time) *record {
 	l.lastSeq++
 	l.tools[a.Tool]++
 	l.seen[a.Call] = l.lastSeq
+	l.evidence[a.EvidenceID] = a.Call
 	l.reserved += a.Reserve
 	request := a.Request.Clone()
 	due := now.Add(min(a.Timeout, l.deadline.Sub(now)).Truncate(time.Millisecond) + a.Closing.Truncate(time.Millisecond))

@@ -86,6 +86,16 @@ func (f *Faulty) SettlementOf(ctx context.Context, run canonical.RunKey, call ca
 	return through(ctx, f, MethodSettlementOf, func() (canonical.Settlement, error) { return f.inner.SettlementOf(ctx, run, call) })
 }
 
+// FindEvidence implements [canonical.Reader].
+func (f *Faulty) FindEvidence(ctx context.Context, run canonical.RunKey, id canonical.EvidenceID) (canonical.CallName, error) {
+	return through(ctx, f, MethodFindEvidence, func() (canonical.CallName, error) { return f.inner.FindEvidence(ctx, run, id) })
+}
+
+// RawPart implements [canonical.Reader].
+func (f *Faulty) RawPart(ctx context.Context, run canonical.RunKey, call canonical.CallName, offset int64, max int) (canonical.RawPart, error) {
+	return through(ctx, f, MethodRawPart, func() (canonical.RawPart, error) { return f.inner.RawPart(ctx, run, call, offset, max) })
+}
+
 // Delete implements [canonical.Remover].
 func (f *Faulty) Delete(ctx context.Context, run canonical.RunKey, call canonical.CallName) error {
 	return nothing(ctx, f, MethodDelete, func() error { return f.inner.Delete(ctx, run, call) })

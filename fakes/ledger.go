@@ -22,11 +22,12 @@ type ledger struct {
 	lastSeq  int64
 	tools    map[string]int
 	seen     map[canonical.CallName]int64
+	evidence map[canonical.EvidenceID]canonical.CallName
 	reserved int64
 }
 
 func (l ledger) clone() ledger {
-	l.tools, l.seen = maps.Clone(l.tools), maps.Clone(l.seen)
+	l.tools, l.seen, l.evidence = maps.Clone(l.tools), maps.Clone(l.seen), maps.Clone(l.evidence)
 	return l
 }
 
@@ -114,7 +115,7 @@ func newRun(o canonical.Opening, now time.Time) *run {
 		ledger: ledger{
 			opening: o, token: token, version: canonical.SchemaVersion,
 			deadline: deadline, expires: deadline.Add(o.Limits.RecordTTL.Truncate(time.Millisecond)),
-			tools: map[string]int{}, seen: map[canonical.CallName]int64{},
+			tools: map[string]int{}, seen: map[canonical.CallName]int64{}, evidence: map[canonical.EvidenceID]canonical.CallName{},
 		},
 		records: map[canonical.CallName]*record{},
 		open:    map[canonical.CallName]time.Time{},

@@ -23,6 +23,8 @@ const (
 	MethodRecord       Method = "Record"
 	MethodOrder        Method = "Order"
 	MethodSettlementOf Method = "SettlementOf"
+	MethodFindEvidence Method = "FindEvidence"
+	MethodRawPart      Method = "RawPart"
 	MethodDelete       Method = "Delete"
 )
 
@@ -31,6 +33,6 @@ func Methods() []Method {
 	return []Method{
 		MethodOpenRun, MethodJoinRun, MethodInspect, MethodCloseRun, MethodAdmit, MethodSave, MethodComplete,
 		MethodOutstanding, MethodSweep, MethodSettle, MethodResolve, MethodHeads, MethodView, MethodRecord,
-		MethodOrder, MethodSettlementOf, MethodDelete,
+		MethodOrder, MethodSettlementOf, MethodFindEvidence, MethodRawPart, MethodDelete,
 	}
 }

@@ -208,7 +208,7 @@ func (v *ledgerView) read(ctx context.Context, s *Store, op string, err error) (
 		return time.Time{}, trouble(ctx, op, err)
 	}
 	var n numbers
-	if written := n.int(v.values["v"]); v.values["v"] != "" && (n.bad || written > canonical.SchemaVersion) {
+	if newerLedger(v.values["v"]) {
 		return time.Time{}, refused(op, none, canonical.ErrNewerVersion)
 	}
 	expires := n.time(v.values["ex"])

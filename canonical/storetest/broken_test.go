@@ -86,6 +86,8 @@ type hooks struct {
 	readRecord  func(canonical.RunKey, canonical.CallName) (canonical.Record, error)
 	order       func(canonical.RunKey, int64, int) ([]canonical.Numbered, error)
 	settlement  func(canonical.RunKey, canonical.CallName) (canonical.Settlement, error)
+	find        func(canonical.RunKey, canonical.EvidenceID) (canonical.CallName, error)
+	rawPart     func(canonical.RunKey, canonical.CallName, int64, int) (canonical.RawPart, error)
 	remove      func(canonical.RunKey, canonical.CallName) error
 }
 
@@ -234,6 +236,20 @@ func (h *hooks) SettlementOf(ctx context.Context, run canonical.RunKey, name can
 	return h.Store.SettlementOf(ctx, run, name)
 }
 
+func (h *hooks) FindEvidence(ctx context.Context, run canonical.RunKey, id canonical.EvidenceID) (canonical.CallName, error) {
+	if h.find != nil {
+		return h.find(run, id)
+	}
+	return h.Store.FindEvidence(ctx, run, id)
+}
+
+func (h *hooks) RawPart(ctx context.Context, run canonical.RunKey, name canonical.CallName, offset int64, max int) (canonical.RawPart, error) {
+	if h.rawPart != nil {
+		return h.rawPart(run, name, offset, max)
+	}
+	return h.Store.RawPart(ctx, run, name, offset, max)
+}
+
 func (h *hooks) Delete(ctx context.Context, run canonical.RunKey, name canonical.CallName) error {
 	if h.remove != nil {
 		return h.remove(run, name)
@@ -258,7 +274,7 @@ func (b broken) open() storetest.Harness {
 }
 
 func allBroken() []broken {
-	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenBatches())
+	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenParts(), brokenBatches())
 }
 
 func TestSuite_rejects_broken_stores(t *testing.T) {

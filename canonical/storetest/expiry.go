@@ -271,6 +271,11 @@ func (p *probe) readEverything(calls ...call) {
 		p.must("Record", err)
 		_, err = p.s.SettlementOf(p.ctx, c.Run, c.Call)
 		p.must("SettlementOf", err)
+		_, err = p.s.FindEvidence(p.ctx, c.Run, c.EvidenceID)
+		p.must("FindEvidence", err)
+		if _, err = p.s.RawPart(p.ctx, c.Run, c.Call, 0, 1); !errors.Is(err, canonical.ErrMissing) { // a call without raw
+			p.must("RawPart", err)
+		}
 	}
 	_, err := p.s.Heads(p.ctx, runKey(), names)
 	p.must("Heads", err)

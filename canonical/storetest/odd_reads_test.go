@@ -78,6 +78,42 @@ func (s *odd) SettlementOf(ctx context.Context, key canonical.RunKey, name canon
 	return out, nil
 }
 
+func (s *odd) FindEvidence(ctx context.Context, key canonical.RunKey, id canonical.EvidenceID) (name canonical.CallName, err error) {
+	if err := canonical.CheckEvidenceID("odd", id); err != nil {
+		return name, err
+	}
+	err = s.with(ctx, key, func(r *oddRun) error {
+		for _, other := range r.order {
+			if r.calls[other].a.EvidenceID == id {
+				name = other
+			}
+		}
+		if name == (canonical.CallName{}) {
+			return no(canonical.ErrMissing, "")
+		}
+		return nil
+	})
+	return name, err
+}
+
+// RawPart gives at most three hundred thousand bytes at a time.
+func (s *odd) RawPart(ctx context.Context, key canonical.RunKey, name canonical.CallName, offset int64, most int) (canonical.RawPart, error) {
+	r, err := s.Record(ctx, key, name)
+	switch {
+	case canonical.CheckPart(offset, most) != nil:
+		return canonical.RawPart{}, canonical.CheckPart(offset, most)
+	case err != nil:
+		return canonical.RawPart{}, err
+	case !r.Head.Raw.Stored:
+		return canonical.RawPart{}, no(canonical.ErrMissing, "")
+	}
+	end, err := r.Head.Raw.Part(offset, min(most, 300_000))
+	if err != nil {
+		return canonical.RawPart{}, err
+	}
+	return canonical.RawPart{Raw: r.Head.Raw, Bytes: r.Raw.Bytes[offset:end], Offset: offset}, nil
+}
+
 // TestOdd_walks shows that the odd store is as correct as the others, so that
 // what the suite accepts there is no weakness of the suite.
 func TestOdd_walks(t *testing.T) {

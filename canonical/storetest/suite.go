@@ -60,7 +60,7 @@ func subtests() []subtest {
 	var all []subtest
 	for _, group := range [][]subtest{
 		runSubtests(), expirySubtests(), admitSubtests(), orderSubtests(), budgetSubtests(), raceSubtests(), byteSubtests(),
-		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), removeSubtests(),
+		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), partSubtests(), removeSubtests(),
 	} {
 		all = append(all, group...)
 	}
