@@ -149,7 +149,7 @@ func TestSearchesThatDoNotLook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mustFail(t, c.options.Waiting(200*time.Millisecond), c.detail, c.checks...)
+			mustFail(t, c.options, c.detail, c.checks...)
 		})
 	}
 }

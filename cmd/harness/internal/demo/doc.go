@@ -33,7 +33,7 @@
 //	turns              call_0 of each message is a call of its own: record, evidence id, operation key, place in the order
 //	Chinese            the same bytes in request, raw result, agent result, facts, and as the screen prints them
 //
-// The messages' calls wait for each other for five seconds at most, once in a demo: were they run one by one, the demo
+// The messages' calls wait for each other for ten seconds at most, once in a demo: were they run one by one, the demo
 // would go on and say so.
 //
 // What is not as it must be is a failed [Check] in the [Document], and the demo goes on, so that one run tells everything.

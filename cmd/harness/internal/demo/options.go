@@ -54,7 +54,7 @@ func (o Options) withDefaults() Options {
 		o.answers = func(results []boundary.Result) []boundary.Result { return results }
 	}
 	if o.patience == 0 {
-		o.patience = 5 * time.Second
+		o.patience = 10 * time.Second
 	}
 	if o.executor == nil {
 		o.executor = func(x boundary.Executor) boundary.Executor { return x }
