@@ -50,7 +50,9 @@ func (c *call) admit(ctx context.Context) *refusal {
 		return nil
 	}
 	c.run.refusedAs(err)
-	if c.lost {
+	// An admission that too few servers have is ended by the store, if it can; so
+	// that it is ended in any case, this process sends the same end once more.
+	if c.lost || errors.Is(err, canonical.ErrStrength) {
 		c.abandon(ctx)
 	}
 	code, _ := codeOf(err)

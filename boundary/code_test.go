@@ -50,6 +50,7 @@ func sentinels() []sentinel {
 		{"ErrStillOpen", canonical.ErrStillOpen, lifecycle.StoreUnavailable, notStored},
 		{"ErrNewerVersion", canonical.ErrNewerVersion, lifecycle.StoreUnavailable, lifecycle.StoreConflict},
 		{"ErrForeign", canonical.ErrForeign, lifecycle.StoreUnavailable, lifecycle.StoreConflict},
+		{"ErrStrength", canonical.ErrStrength, lifecycle.StoreUnavailable, notStored},
 		{"ErrCorrupt", canonical.ErrCorrupt, lifecycle.StoreUnavailable, notStored},
 	}
 }

@@ -41,6 +41,7 @@ func (c *call) finish(ctx context.Context, e ending) Result {
 		if !c.saved {
 			c.pieces = ended.Pieces
 		}
+		c.strength = ended.Strength
 		return err
 	})
 	c.took.Complete = c.b.now().Sub(start)

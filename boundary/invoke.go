@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 )
@@ -40,11 +41,12 @@ type call struct {
 	asked    time.Time       // when the admission began
 	window   context.Context // of the admission: what it may take in all
 	closing  context.CancelFunc
-	first    *delivered // answer to a delivery that the wave has made
-	lost     bool       // a delivery of the admission was not answered
-	saved    bool       // raw was accepted before the end
-	pieces   string     // digest over the list of pieces in which raw is kept
-	rawBytes int64      // size of the result, kept or not
+	first    *delivered        // answer to a delivery that the wave has made
+	lost     bool              // a delivery of the admission was not answered
+	saved    bool              // raw was accepted before the end
+	pieces   string            // digest over the list of pieces in which raw is kept
+	strength evidence.Strength // of the acknowledged end
+	rawBytes int64             // size of the result, kept or not
 	took     Durations
 }
 

@@ -131,7 +131,7 @@ func (c *call) reference(raw canonical.Raw) evidence.Reference {
 	return evidence.Reference{
 		Version: evidence.ReferenceVersion, EvidenceID: string(c.admitted.EvidenceID), RunID: string(c.identity.Run),
 		Turn: string(c.identity.Call.Turn), ToolCallID: string(c.identity.Call.ID),
-		SHA256: raw.SHA256, Bytes: raw.Size, Pieces: c.pieces, Strength: c.admitted.Strength,
+		SHA256: raw.SHA256, Bytes: raw.Size, Pieces: c.pieces, Strength: c.strength,
 	}
 }
 

@@ -303,6 +303,7 @@ var storeCodes = []struct {
 	{canonical.ErrRunBudget, lifecycle.RunBudgetExhausted},
 	{canonical.ErrToolBudget, lifecycle.ToolBudgetExhausted},
 	{canonical.ErrTooLate, lifecycle.StoreUnavailable},
+	{canonical.ErrStrength, lifecycle.StoreUnavailable},
 	{canonical.ErrForeign, lifecycle.StoreUnavailable},
 	{canonical.ErrNewerVersion, lifecycle.StoreUnavailable},
 }

@@ -71,6 +71,10 @@ var (
 	ErrNewerVersion     = errors.New("written by a newer version")
 	ErrForeign          = errors.New("the key holds something that is not ours")
 	ErrCorrupt          = errors.New("stored bytes do not match their digest")
+	// ErrStrength refuses an admission that landed and that fewer servers have than
+	// were asked for. It is the one refusal that keeps its record, which the store
+	// ends as not started, and its unit of each budget. The call must not be entered.
+	ErrStrength = errors.New("fewer servers have the admission than were asked for")
 )
 
 // RefusedError is a store's "no", with what it saw. It wraps one of the
@@ -81,7 +85,9 @@ type RefusedError struct {
 	Err  error // one of the sentinels
 
 	// First is the state of the record that stands in the way, for
-	// ErrDuplicate, ErrConflict and ErrStillOpen; empty when it is gone.
+	// ErrDuplicate, ErrConflict and ErrStillOpen; empty when it is gone. For
+	// ErrStrength it is that of the refused admission's own record; empty when
+	// its end was not acknowledged.
 	First lifecycle.State
 
 	// Numbers of a limit, where the refusal is one: units, milliseconds or

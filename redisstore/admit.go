@@ -4,41 +4,45 @@ import (
 	"context"
 
 	"github.com/toolharness/harness/canonical"
-	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/lifecycle"
 )
 
-// Admit implements [canonical.Calls]. One trip, whatever the answer.
+// Admit implements [canonical.Calls]. One trip, whatever the answer, but for an
+// admission that too few replicas have: ending it is another.
 func (s *Store) Admit(ctx context.Context, a canonical.Admission) (canonical.Admitted, error) {
-	m, err := s.admission(ctx, a)
+	d, err := s.admission(ctx, a)
 	if err != nil {
 		return canonical.Admitted{}, err
 	}
-	r, err := s.run(ctx, s.lua.admit, m)
+	r, err := s.deliver(ctx, d)
 	if err != nil {
 		return canonical.Admitted{}, trouble(ctx, "admit", err)
 	}
-	return admissionAnswer(a.Call, r)
+	got, err := admissionAnswer(a.Call, r)
+	if err == nil && s.weak(got, r) {
+		return canonical.Admitted{}, s.withdraw(ctx, []canonical.Admission{a}, []int{r.replicas})[0]
+	}
+	return got, err
 }
 
 // admission is the message that admits a call.
-func (s *Store) admission(ctx context.Context, a canonical.Admission) (message, error) {
+func (s *Store) admission(ctx context.Context, a canonical.Admission) (delivery, error) {
 	if err := a.Validate(); err != nil {
-		return message{}, err
+		return delivery{}, err
 	}
 	meta, err := encodeBirth(a)
 	if err != nil {
-		return message{}, trouble(ctx, "admit", err)
+		return delivery{}, trouble(ctx, "admit", err)
 	}
 	k := s.keys(a.Run)
-	return message{
+	return delivery{script: s.lua.admit, holder: k.ledger(), acks: s.acks, message: message{
 		keys: []string{k.ledger(), k.record(a.Call), k.order(), k.open(), k.effects()},
 		args: []any{
 			version(), a.Call.String(), string(a.Claim), string(a.EvidenceID), a.Tool, string(a.Effect),
 			[]byte(a.Request), meta, a.Reserve, a.ToolBudget, a.NotAfter.UnixMilli(),
 			a.Timeout.Milliseconds(), a.Closing.Milliseconds(), a.TTL.Milliseconds(), a.Seen,
 		},
-	}, nil
+	}}, nil
 }
 
 func admissionAnswer(call canonical.CallName, r reply) (canonical.Admitted, error) {
@@ -55,7 +59,7 @@ func admitted(call canonical.CallName, r reply) (canonical.Admitted, error) {
 		Own: r.word == "own", State: lifecycle.State(r.fields[0]), Code: lifecycle.Code(r.fields[1]),
 		Seq: n.int(r.fields[2]), EvidenceID: canonical.EvidenceID(r.fields[3]),
 		Now: now, Left: deadline.Sub(now), Due: n.time(r.fields[6]), Expires: n.time(r.fields[7]),
-		Strength: evidence.StrengthMemory,
+		Strength: strengthOf(r.replicas),
 	}
 	if n.bad || !answer.State.Valid() {
 		return canonical.Admitted{}, refused("admit", call, canonical.ErrCorrupt)

@@ -18,24 +18,57 @@ const batchBytes = 8 << 20
 func (s *Store) AdmitBatch(ctx context.Context, messages []canonical.Admission) []canonical.AdmitAnswer {
 	answers := make([]canonical.AdmitAnswer, len(messages))
 	var places []int
-	var sent []message
+	var sent []delivery
 	for i, a := range messages {
-		m, err := s.admission(ctx, a)
+		d, err := s.admission(ctx, a)
 		if err != nil {
 			answers[i].Err = err
 			continue
 		}
-		places, sent = append(places, i), append(sent, m)
+		places, sent = append(places, i), append(sent, d)
 	}
-	for n, got := range s.runAll(ctx, s.lua.admit, sent) {
+	var weak, replicas []int
+	for n, got := range s.sendAll(ctx, s.lua.admit, sent) {
 		i := places[n]
 		if got.err != nil {
 			answers[i].Err = trouble(ctx, "admit", got.err)
 			continue
 		}
 		answers[i].Admitted, answers[i].Err = admissionAnswer(messages[i].Call, got.reply)
+		if answers[i].Err == nil && s.weak(answers[i].Admitted, got.reply) {
+			weak, replicas = append(weak, i), append(replicas, got.reply.replicas)
+		}
 	}
+	s.withdrawSome(ctx, messages, answers, weak, replicas)
 	return answers
+}
+
+// withdrawSome turns the answers to admissions that too few replicas have into
+// refusals.
+func (s *Store) withdrawSome(ctx context.Context, messages []canonical.Admission, answers []canonical.AdmitAnswer, weak, replicas []int) {
+	if len(weak) == 0 {
+		return
+	}
+	admissions := make([]canonical.Admission, len(weak))
+	for n, i := range weak {
+		admissions[n] = messages[i]
+	}
+	for n, err := range s.withdraw(ctx, admissions, replicas) {
+		answers[weak[n]] = canonical.AdmitAnswer{Err: err}
+	}
+}
+
+// sendAll sends messages of one script without fields. Where replicas are asked it
+// has to be on one connection for each run.
+func (s *Store) sendAll(ctx context.Context, sc *script, ds []delivery) []delivered {
+	if s.acks.replicas > 0 {
+		return s.deliverAll(ctx, ds)
+	}
+	messages := make([]message, len(ds))
+	for i, d := range ds {
+		messages[i] = d.message
+	}
+	return s.runAll(ctx, sc, messages)
 }
 
 // delivered is what came of one message.
@@ -178,15 +211,18 @@ func unsettled(got delivered, whole bool) bool {
 // writeShare sends several deliveries in one write and waits once.
 func (s *Store) writeShare(ctx context.Context, node *redis.Client, ds []delivery, part []int, whole bool) []delivered {
 	places := make([]queued, len(part))
+	var asked *redis.Cmd // once for all: it asks for everything before it
 	cmds, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, i := range part {
 			places[n] = s.queue(ctx, p, ds[i], group(ds[i].fields), whole)
 		}
+		asked = ds[part[0]].acks.ask(ctx, p)
 		return nil
 	})
 	out := make([]delivered, len(part))
 	for n, i := range part {
 		out[n].reply, out[n].err = ds[i].answer(places[n], cmds, err)
+		out[n].reply.replicas = reached(asked)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,13 +22,14 @@ type delivery struct {
 	expires any    // its expiry in ms where the fields may come first, else ""
 	fields  []field
 	pieces  string // digest over the list of the raw's pieces, for the reference
+	acks    acks   // what is asked of replicas behind it
 }
 
 // deliver sends fields and script in one write and waits once. NOSCRIPT inside
 // the transaction leaves the fields where they are; then all of it goes again,
 // with the script's text. So it does where the script misses a field.
 func (s *Store) deliver(ctx context.Context, d delivery) (reply, error) {
-	if len(d.fields) == 0 {
+	if len(d.fields) == 0 && d.acks.replicas == 0 {
 		return s.run(ctx, d.script, d.message)
 	}
 	whole := false
@@ -52,6 +54,9 @@ func (s *Store) deliver(ctx context.Context, d delivery) (reply, error) {
 // its reply is lost, as every command is; go-redis does not repeat what its own
 // TxPipeline sends.
 func (s *Store) write(ctx context.Context, d delivery, whole bool) (reply, error) {
+	if d.acks.replicas > 0 {
+		return s.writeAsking(ctx, d, whole)
+	}
 	if node, only := s.node(ctx, d.holder); node != nil {
 		r, err := s.writeGroups(ctx, node, d, group(d.fields), whole)
 		if err == nil || only || unknownScript(err) || ctx.Err() != nil {
@@ -73,6 +78,55 @@ func (s *Store) write(ctx context.Context, d delivery, whole bool) (reply, error
 	return d.script.reply(answer)
 }
 
+// moves is how often a write that asks replicas looks for its node again, and
+// firstMove how long it waits before that, three times as long each time.
+const (
+	moves     = 3
+	firstMove = 50 * time.Millisecond
+)
+
+// writeAsking is write for a delivery that asks replicas. Question and script have
+// to share a connection, so no command of a cluster client will do; a slot that has
+// moved and a node that has gone are followed here.
+func (s *Store) writeAsking(ctx context.Context, d delivery, whole bool) (reply, error) {
+	pause := firstMove
+	for attempt := 0; ; attempt++ {
+		node, only := s.node(ctx, d.holder)
+		r, err := reply{}, errNoNode
+		if node != nil {
+			r, err = s.writeGroups(ctx, node, d, group(d.fields), whole)
+		}
+		if only || attempt == moves || !elsewhere(err) || ctx.Err() != nil {
+			return r, err
+		}
+		if cluster, ok := s.client.(*redis.ClusterClient); ok {
+			cluster.ReloadState(ctx)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return r, err
+		}
+		pause *= 3
+	}
+}
+
+var errNoNode = errors.New("no server is known for the slot")
+
+// elsewhere reports whether another server, or the same one a while later, may
+// answer what this one did not.
+func elsewhere(err error) bool {
+	if err == nil || !answered(err) {
+		return err != nil
+	}
+	for _, code := range []string{"MOVED", "ASK", "TRYAGAIN", "READONLY", "CLUSTERDOWN", "LOADING", "MASTERDOWN"} {
+		if redis.HasErrorPrefix(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
 // put writes fields and makes sure that they stay only on a living key.
 func (s *Store) put(ctx context.Context, p redis.Pipeliner, d delivery, fields []field) {
 	pairs := make([]any, 0, 2*len(fields))
@@ -90,11 +144,15 @@ func (s *Store) put(ctx context.Context, p redis.Pipeliner, d delivery, fields [
 // MULTI and EXEC over its connections.
 func (s *Store) writeGroups(ctx context.Context, node *redis.Client, d delivery, groups [][]field, whole bool) (reply, error) {
 	var own queued
+	var asked *redis.Cmd
 	cmds, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		own = s.queue(ctx, p, d, groups, whole)
+		asked = d.acks.ask(ctx, p)
 		return nil
 	})
-	return d.answer(own, cmds, err)
+	r, err := d.answer(own, cmds, err)
+	r.replicas = reached(asked)
+	return r, err
 }
 
 // queued is where a delivery stands in a pipeline.

@@ -17,11 +17,14 @@ const (
 	// default, a minute, keeps it on a dead master that long.
 	clusterReload = time.Second
 
-	// dialTimeout is for one connection, and there is one try for each attempt of
-	// a command. The client would try five times, five seconds each, before a
-	// command that cannot be sent hears of it.
+	// dialTimeout is for one connection.
 	dialTimeout = 2 * time.Second
-	dialTries   = 1
+
+	// clusterDials is how often a cluster client tries to connect to a node before
+	// it asks another who is master. The client's own five would keep it from
+	// hearing of a failover for five times the above, where a node answers nothing.
+	// Elsewhere there is nobody else to ask.
+	clusterDials = 1
 
 	// ioTimeout is for one write or the wait for one reply.
 	ioTimeout = 3 * time.Second
@@ -97,7 +100,7 @@ func (t target) client(o *Options) redis.UniversalClient {
 		Addrs: t.addrs, DB: t.db, Username: t.user, Password: t.password,
 		SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPassword, MasterName: t.master,
 		MaxRetries: cmp.Or(o.MaxRetries, retries), PoolSize: o.PoolSize,
-		DialTimeout: cmp.Or(o.DialTimeout, dialTimeout), DialerRetries: dialTries,
+		DialTimeout: cmp.Or(o.DialTimeout, dialTimeout),
 		ReadTimeout: cmp.Or(o.IOTimeout, ioTimeout), WriteTimeout: cmp.Or(o.IOTimeout, ioTimeout),
 		ContextTimeoutEnabled: true, // or a context's deadline would not reach a read that hangs
 		DisableIdentity:       true,
@@ -116,7 +119,7 @@ func (t target) client(o *Options) redis.UniversalClient {
 		return redis.NewFailoverClient(u.Failover())
 	case formCluster:
 		c := u.Cluster()
-		c.ClusterStateReloadInterval = clusterReload
+		c.ClusterStateReloadInterval, c.DialerRetries = clusterReload, clusterDials
 		c.MaxRedirects = max(1, u.MaxRetries) // a slot that has moved is followed once, whatever was asked for
 		c.MaxRetries = -1                     // of one node: or each of the above would be so many
 		return redis.NewClusterClient(c)

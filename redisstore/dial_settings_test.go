@@ -26,7 +26,7 @@ func TestDial_settings(t *testing.T) {
 	for _, address := range []string{"redis://h", "rediss://u:p@h", "unix:///s", "redis+sentinel://h/m", "rediss+sentinel://h/m"} {
 		o := clientOf(t, address, &Options{}).(*redis.Client).Options()
 		if !o.ContextTimeoutEnabled || o.MaxRetries != 3 || o.ReadTimeout != 3*time.Second || o.WriteTimeout != 3*time.Second ||
-			o.DialTimeout != 2*time.Second || o.DialerRetries != 1 || o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
+			o.DialTimeout != 2*time.Second || o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
 			t.Errorf("%s: settings %+v", address, o)
 		}
 		o = clientOf(t, address, own).(*redis.Client).Options()

@@ -22,7 +22,7 @@ func (s *Store) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, 
 	p.add(raw)
 	k := s.keys(m.Run)
 	r, err := s.deliver(ctx, delivery{
-		script: s.lua.save, holder: k.record(m.Call), expires: "", fields: p.beside,
+		script: s.lua.save, holder: k.record(m.Call), expires: "", fields: p.beside, acks: s.acks,
 		message: message{
 			keys: []string{k.ledger(), k.record(m.Call), k.effects()},
 			args: append([]any{version(), m.Call.String(), string(m.Claim), m.Seen,
@@ -109,7 +109,7 @@ func (s *Store) completion(e canonical.Ending) (delivery, error) {
 	k := s.keys(e.Run)
 	all := parcel{beside: append(rawParcel.beside, bodies.beside...), inline: append(rawParcel.inline, bodies.inline...)}
 	return delivery{
-		script: s.lua.complete, holder: k.record(e.Call), expires: "", fields: all.beside, pieces: pieces,
+		script: s.lua.complete, holder: k.record(e.Call), expires: "", fields: all.beside, pieces: pieces, acks: s.acks,
 		message: message{
 			keys: []string{k.ledger(), k.record(e.Call), k.open(), k.effects()},
 			args: append([]any{version(), e.Call.String(), string(e.Claim), e.Seen,
@@ -126,7 +126,7 @@ func known(raw canonical.Raw) bool { return raw.Present() || raw.SHA256 != "" ||
 func ended(op string, call canonical.CallName, r reply, pieces string) (canonical.Ended, error) {
 	switch r.word {
 	case "saved", "ended", "settled", "repeat":
-		return canonical.Ended{Repeat: r.word == "repeat", Pieces: pieces, Strength: evidence.StrengthMemory}, nil
+		return canonical.Ended{Repeat: r.word == "repeat", Pieces: pieces, Strength: strengthOf(r.replicas)}, nil
 	default:
 		return canonical.Ended{}, common(op, call, r)
 	}

@@ -68,7 +68,7 @@ type info map[string]string
 func (s *Store) infos(ctx context.Context, section string) ([]info, error) {
 	var mu sync.Mutex
 	var list []info
-	err := s.eachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
+	err := s.eachMaster(ctx, func(ctx context.Context, c redis.UniversalClient) error {
 		text, err := c.Info(ctx, section).Result()
 		if err != nil && !answered(err) {
 			return err
@@ -81,7 +81,7 @@ func (s *Store) infos(ctx context.Context, section string) ([]info, error) {
 	return list, err
 }
 
-func (s *Store) eachMaster(ctx context.Context, do func(context.Context, redis.Cmdable) error) error {
+func (s *Store) eachMaster(ctx context.Context, do func(context.Context, redis.UniversalClient) error) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
 		return cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return do(ctx, c) })
 	}

@@ -24,7 +24,7 @@ const (
 // Finding is one thing that is not as it should be.
 type Finding struct {
 	Level Level
-	About string // "eviction", "memory", "version", "scripts", "role" or "client"
+	About string // "eviction", "memory", "version", "scripts", "role", "replicas" or "client"
 	Text  string // has no address, key or secret in it
 }
 
@@ -32,6 +32,7 @@ type Finding struct {
 // worst.
 type Report struct {
 	Masters   int    // servers that were asked
+	Replicas  int    // connected to the master that has the fewest
 	Cluster   bool   // by a cluster client
 	Version   string // empty where the server does not say; Valkey's own where it is one
 	Policy    string // maxmemory-policy, empty where the server does not say
@@ -81,6 +82,9 @@ func (s *Store) Health(ctx context.Context) (Report, error) {
 	if err := s.scripts(ctx, &r); err != nil {
 		return Report{}, trouble(ctx, "health", err)
 	}
+	if err := s.replicas(ctx, &r); err != nil {
+		return Report{}, trouble(ctx, "health", err)
+	}
 	r.client(s.client)
 	return r, nil
 }
@@ -110,12 +114,24 @@ func (r *Report) version(servers []info) {
 
 // roles looks for servers that were taken for masters and are none.
 func (r *Report) roles(servers []info) {
+	r.Replicas = fewestReplicas(servers)
 	for _, i := range servers {
 		if role := i["role"]; role != "" && role != "master" {
 			r.add(Fault, "role", "the server is a replica: it refuses every write")
 			return
 		}
 	}
+}
+
+func fewestReplicas(servers []info) int {
+	fewest := -1
+	for _, i := range servers {
+		n, _ := strconv.Atoi(i["connected_slaves"]) // what is no number is none
+		if fewest < 0 || n < fewest {
+			fewest = n
+		}
+	}
+	return max(fewest, 0)
 }
 
 // older compares versions by their first two numbers.
@@ -170,11 +186,36 @@ func (r *Report) memory(memory []info) {
 	}
 }
 
+// replicas looks whether what is asked of replicas can be had.
+func (s *Store) replicas(ctx context.Context, r *Report) error {
+	if s.acks.replicas == 0 {
+		return nil
+	}
+	if r.Replicas < s.acks.replicas {
+		r.add(Fault, "replicas", "%d connected where %d must have an admission: no call can be entered", r.Replicas, s.acks.replicas)
+	}
+	refusal, err := s.firstRefusal(ctx, func(ctx context.Context, c redis.UniversalClient) error { return c.Do(ctx, "wait", 0, 1).Err() })
+	if refusal != nil {
+		r.add(Fault, "replicas", "the server does not let this user ask replicas: %s", kindOf(refusal))
+	}
+	return err
+}
+
 // scripts runs the shortest script there is on every master.
 func (s *Store) scripts(ctx context.Context, r *Report) error {
+	refusal, err := s.firstRefusal(ctx, func(ctx context.Context, c redis.UniversalClient) error { return c.Eval(ctx, "return 1", nil).Err() })
+	if refusal != nil {
+		r.add(Fault, "scripts", "the server does not run scripts for this user: %s", kindOf(refusal))
+	}
+	return err
+}
+
+// firstRefusal asks every master and gives one refusal, if there was any; err is
+// trouble on the way.
+func (s *Store) firstRefusal(ctx context.Context, ask func(context.Context, redis.UniversalClient) error) (refusal, err error) {
 	refusals := make(chan error, 1)
-	err := s.eachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
-		err := c.Eval(ctx, "return 1", nil).Err()
+	err = s.eachMaster(ctx, func(ctx context.Context, c redis.UniversalClient) error {
+		err := ask(ctx, c)
 		if err == nil || !answered(err) {
 			return err
 		}
@@ -184,13 +225,9 @@ func (s *Store) scripts(ctx context.Context, r *Report) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	select {
-	case refusal := <-refusals:
-		r.add(Fault, "scripts", "the server does not run scripts for this user: %s", kindOf(refusal))
+	case refusal = <-refusals:
 	default:
 	}
-	return nil
+	return refusal, err
 }

@@ -237,7 +237,10 @@ func TestLua_first_write_is_one_that_maxmemory_refuses(t *testing.T) {
 		_, code := parseHeader(t, sc)
 		var writes []string
 		refusals := false // inside the function that refuses, whose removals end the script
-		for _, line := range code {
+		for i, line := range code {
+			if repeats(code[i:]) {
+				continue
+			}
 			refusals = refusals && line != "end" || strings.HasPrefix(line, "local function refuse")
 			for _, m := range command.FindAllStringSubmatch(line, -1) {
 				if !refusals && (slices.Contains(needsMemory, m[1]) || slices.Contains(removes, m[1])) {
@@ -270,10 +273,17 @@ func TestLua_first_write_is_one_that_maxmemory_refuses(t *testing.T) {
 	}
 }
 
+// repeats reports whether the code begins with a way out that writes the stored
+// expiry once more, which needs no memory and comes alone.
+func repeats(code []string) bool {
+	before, after, found := strings.Cut(code[0], "'PEXPIREAT'")
+	return found && strings.Contains(before, "redis.call(") && (strings.Contains(after, "return ") || len(code) > 1 && strings.HasPrefix(strings.TrimSpace(code[1]), "return "))
+}
+
 // Only what chooses or repeats a stored expiry may set one.
 func TestLua_expiry_is_set_in_few_places(t *testing.T) {
 	t.Parallel()
-	want := map[string]int{"open": 1, "admit": 4, "settle": 1, "resolve": 1, "attach": 1}
+	want := map[string]int{"open": 1, "admit": 5, "save": 1, "complete": 1, "settle": 2, "resolve": 1, "attach": 1}
 	for _, sc := range newScripts().all() {
 		if got := strings.Count(sc.source, "'PEXPIREAT'"); got != want[sc.name] {
 			t.Errorf("%s sets %d expiries, want %d", sc.name, got, want[sc.name])

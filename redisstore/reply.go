@@ -8,8 +8,9 @@ import (
 
 // reply is the answer of a script: a word and what stands behind it.
 type reply struct {
-	word   string
-	fields []string
+	word     string
+	fields   []string
+	replicas int // that had the message when it was answered; 0 where none were asked
 }
 
 // ReplyError reports an answer that no script of this version gives: a bug, or

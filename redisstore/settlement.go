@@ -46,6 +46,7 @@ func (s *Store) Settle(ctx context.Context, e canonical.Ending) (canonical.Ended
 	if err != nil {
 		return canonical.Ended{}, trouble(ctx, "settle", err)
 	}
+	d.acks = s.acks
 	if r, err = s.deliver(ctx, d); err != nil {
 		return canonical.Ended{}, trouble(ctx, "settle", err)
 	}

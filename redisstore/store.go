@@ -21,6 +21,16 @@ type Options struct {
 	// keys. A guard that was evicted lets a call run twice.
 	AcceptEviction bool
 
+	// Replicas is how many replicas must have an admission before its call may be
+	// entered; zero asks for none. Endings are sent with the same question, and what
+	// was reached is in their Strength. Where an admission reached fewer, it is
+	// refused with [canonical.ErrStrength].
+	Replicas int
+
+	// ReplicaTimeout bounds the wait for replicas, of one message. Zero: 500 ms. At
+	// least a millisecond, and less than half of what a read may take.
+	ReplicaTimeout time.Duration
+
 	// The rest is for Dial alone; New takes the client as it is.
 
 	TLS         *tls.Config   // replaces what a rediss URL would set
@@ -38,6 +48,7 @@ type Store struct {
 	accept bool
 	owned  bool
 	lua    scripts
+	acks   acks // what is asked of replicas
 
 	mu     sync.Mutex
 	policy policy // what was last seen of the server's eviction policy
@@ -67,7 +78,11 @@ func New(client redis.UniversalClient, o *Options) (*Store, error) {
 	if err := checkPrefix(prefix); err != nil {
 		return nil, err
 	}
-	return &Store{client: client, prefix: prefix, accept: o.AcceptEviction, lua: newScripts()}, nil
+	asked, err := o.acks(client)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, prefix: prefix, accept: o.AcceptEviction, lua: newScripts(), acks: asked}, nil
 }
 
 // Close closes the client where [Dial] made it, and does nothing otherwise. It

@@ -41,6 +41,7 @@
 --   All or nothing. A refusal writes nothing, but for the mark of a damaged run.
 --   Every key that is born here gets its expiry here; the sets only repeat the ledger's.
 --   The guard field c:<name> is written here and removed by nothing.
+--   A repeat writes the stored expiry once more and nothing else, so that WAIT behind it waits for what it repeats.
 local ledger, record, order, open, effects = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local version, name, claim, evidence, tool, effect = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local request, meta, reserve, tool_budget = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
@@ -65,6 +66,7 @@ local rec_v, state, holder, code, seq, id, due, expires = unpack(redis.call(
 
 if newer(run_v) or newer(rec_v) then return {'newer'} end
 if state and holder == claim then
+  redis.call('PEXPIREAT', record, expires)
   return {'own', state, code or '', seq, id, text(now), deadline or '0', due, expires}
 end
 if state or guard then return {'duplicate', state or ''} end

@@ -34,6 +34,7 @@
 --   Writes into a record that exists, is PROJECTING and has this claim, or not at all.
 --   A refusal removes only fields that came with it and are not accepted.
 --   An end leaves no payload field that the record does not name. No expiry moves.
+--   A repeat writes the stored expiry once more, so that WAIT behind it waits for what it repeats.
 local ledger, record, open, effects = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local version, name, claim, seen = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4])
 local verdict, code, execution, outcome, meta = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
@@ -50,8 +51,8 @@ if not (holds(ledger, 'hash') and holds(record, 'hash') and holds(open, 'zset') 
 end
 
 local run_v, phase, last, ends = unpack(redis.call('HMGET', ledger, 'v', 'st', 'sq', 'ex'))
-local rec_v, state, holder, former, by, kept, accepted, reserve = unpack(redis.call(
-  'HMGET', record, 'v', 'st', 'cl', 'od', 'by', 'rd', 'ac', 'rs'))
+local rec_v, state, holder, former, by, kept, accepted, reserve, expires = unpack(redis.call(
+  'HMGET', record, 'v', 'st', 'cl', 'od', 'by', 'rd', 'ac', 'rs', 'ex'))
 
 local function refuse(...)
   local named = ' ' .. (accepted or '') .. ' '
@@ -64,7 +65,7 @@ if newer(run_v) or newer(rec_v) then return refuse('newer') end
 if not state then return refuse('missing') end
 if holder ~= claim then return refuse('conflict', state) end
 if phase == 'open' and tonumber(last) < seen then redis.call('HSET', ledger, 'st', 'damaged') end
-if former == outcome then return refuse('repeat') end
+if former == outcome then redis.call('PEXPIREAT', record, expires) return refuse('repeat') end
 if by == 'sweep' then return refuse('swept', state, ends or '0') end
 if state ~= 'PROJECTING' then return refuse('conflict', state) end
 if raw_digest ~= '' and raw_digest ~= (kept or raw_digest) then return refuse('conflict', state) end

@@ -25,7 +25,7 @@
 -- INVARIANTS
 --   Writes into a record that exists, is PROJECTING and has this claim, or not at all.
 --   A refusal removes only fields that came with it and are not accepted.
---   No expiry moves.
+--   No expiry moves. A repeat writes the stored one once more, so that WAIT behind it waits for what it repeats.
 local ledger, record, effects = KEYS[1], KEYS[2], KEYS[3]
 local version, name, claim, seen = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4])
 local raw_digest, raw_meta, raw_fields, sent = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
@@ -38,7 +38,8 @@ end
 if not (holds(ledger, 'hash') and holds(record, 'hash') and holds(effects, 'zset')) then return {'foreign'} end
 
 local run_v, phase, last = unpack(redis.call('HMGET', ledger, 'v', 'st', 'sq'))
-local rec_v, state, holder, kept, accepted = unpack(redis.call('HMGET', record, 'v', 'st', 'cl', 'rd', 'ac'))
+local rec_v, state, holder, kept, accepted, expires = unpack(redis.call(
+  'HMGET', record, 'v', 'st', 'cl', 'rd', 'ac', 'ex'))
 
 local function refuse(...)
   for field in string.gmatch(sent, '(%S+) %d+') do
@@ -52,7 +53,7 @@ if newer(run_v) or newer(rec_v) then return refuse('newer') end
 if not state then return refuse('missing') end
 if holder ~= claim then return refuse('conflict', state) end
 if phase == 'open' and tonumber(last) < seen then redis.call('HSET', ledger, 'st', 'damaged') end
-if kept == raw_digest then return {'repeat'} end
+if kept == raw_digest then redis.call('PEXPIREAT', record, expires) return {'repeat'} end
 if kept or state ~= 'PROJECTING' then return refuse('conflict', state) end
 for field, size in string.gmatch(sent, '(%S+) (%d+)') do
   if redis.call('HSTRLEN', record, field) ~= tonumber(size) then return {'incomplete'} end

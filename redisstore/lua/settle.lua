@@ -22,7 +22,8 @@
 --   foreign
 -- INVARIANTS
 --   The record is not touched, nor is the barrier. Written once, for the claim that was swept.
---   What is settled expires with the run.
+--   What is settled expires with the run. A repeat writes that expiry once more, so that WAIT behind it waits for what
+--   it repeats.
 local ledger, record, settled = KEYS[1], KEYS[2], KEYS[3]
 local version, claim, outcome, meta = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 local accepted, sent = ARGV[5], ARGV[6]
@@ -50,7 +51,7 @@ end
 if newer(run_v) or newer(rec_v) or newer(set_v) then return refuse('newer') end
 if not state or not expires then return refuse('missing') end
 if holder ~= claim or by ~= 'sweep' then return refuse('conflict', state) end
-if former == outcome then return refuse('repeat') end
+if former == outcome then redis.call('PEXPIREAT', settled, expires) return refuse('repeat') end
 if former then return refuse('conflict', state) end
 for field, size in string.gmatch(sent, '(%S+) (%d+)') do
   if redis.call('HSTRLEN', settled, field) ~= tonumber(size) then return {'incomplete'} end
