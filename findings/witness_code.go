@@ -183,7 +183,7 @@ func (s storedWitness) witness() (*Witness, error) {
 		if _, twice := w.entries[e.ID]; twice {
 			reason = "the id has two entries"
 		}
-		characters += utf8.RuneCountInString(e.ID) * min(max(e.Times, 0), MaxIDCharacters)
+		characters += utf8.RuneCountInString(e.ID) * min(max(e.Times, 0), MaxIDCharacters+1)
 		if len(w.entries) >= MaxResults || characters > MaxIDCharacters {
 			reason = "over the bounds of a witness"
 		}

@@ -18,7 +18,7 @@ func naive(t testing.TB, f wire.Format, body []byte) []string {
 	}
 	ids := []string{}
 	note := func(holder any, member string) {
-		id, _ := holder.(map[string]any)[member].(string)
+		id, _ := get(holder, member).(string)
 		ids = append(ids, id)
 	}
 	switch f {
@@ -30,13 +30,18 @@ func naive(t testing.TB, f wire.Format, body []byte) []string {
 		}
 	case wire.OpenAIResponses:
 		for _, m := range list(request["input"]) {
-			if is(m, "type", "function_call_output", "custom_tool_call_output") {
+			switch {
+			case is(m, "type", "function_call_output", "custom_tool_call_output", "shell_call_output", "computer_call_output", "apply_patch_call_output"):
+				note(m, "call_id")
+			case is(m, "type", "local_shell_call_output") && (get(m, "call_id") == nil || get(m, "call_id") == ""):
+				note(m, "id")
+			case is(m, "type", "local_shell_call_output"):
 				note(m, "call_id")
 			}
 		}
 	case wire.Anthropic:
 		for _, m := range list(request["messages"]) {
-			for _, b := range list(m.(map[string]any)["content"]) {
+			for _, b := range list(get(m, "content")) {
 				if is(b, "type", "tool_result") {
 					note(b, "tool_use_id")
 				}
@@ -44,17 +49,17 @@ func naive(t testing.TB, f wire.Format, body []byte) []string {
 		}
 	case wire.Bedrock:
 		for _, m := range list(request["messages"]) {
-			for _, b := range list(m.(map[string]any)["content"]) {
-				if r := b.(map[string]any)["toolResult"]; r != nil {
+			for _, b := range list(get(m, "content")) {
+				if r := get(b, "toolResult"); r != nil {
 					note(r, "toolUseId")
 				}
 			}
 		}
 	case wire.Gemini:
 		for _, m := range list(request["contents"]) {
-			for _, b := range list(m.(map[string]any)["parts"]) {
+			for _, b := range list(get(m, "parts")) {
 				for _, name := range []string{"functionResponse", "function_response"} {
-					if r := b.(map[string]any)[name]; r != nil {
+					if r := get(b, name); r != nil {
 						note(r, "id")
 					}
 				}
@@ -69,10 +74,14 @@ func list(v any) []any {
 	return l
 }
 
-func is(v any, member string, words ...string) bool {
+func get(v any, member string) any {
 	m, _ := v.(map[string]any)
+	return m[member]
+}
+
+func is(v any, member string, words ...string) bool {
 	for _, word := range words {
-		if m[member] == word {
+		if get(v, member) == word {
 			return true
 		}
 	}
