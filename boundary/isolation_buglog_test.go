@@ -16,6 +16,7 @@ import (
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/lifecycle"
+	"github.com/toolharness/harness/projector"
 	"github.com/toolharness/harness/projector/text"
 )
 
@@ -203,7 +204,15 @@ func authorizedIsRun(t *testing.T, d *deck) {
 		return err
 	})
 	b := newBench(t, d, setup{config: boundary.Config{Authorizer: authorizer}})
-	set := b.toolset(readTool("look", tool), writeTool("pay", tool))
+	show := projector.Func(func(ctx context.Context, in projector.Input) (projector.Projection, error) {
+		if string(in.Request) != approved {
+			t.Errorf("the projector is shown the request %q, want what was authorized", in.Request)
+		}
+		return seen().Project(ctx, in)
+	})
+	look, pay := readTool("look", tool), writeTool("pay", tool)
+	look.Projector, pay.Projector = show, show
+	set := b.toolset(look, pay)
 	for _, name := range []string{"look", "pay"} {
 		sent = []byte(approved)
 		got := set.Dispatch(t.Context(), b.run, boundary.Call{ID: canonical.ToolCallID(name), Name: name, Arguments: sent})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,7 +18,7 @@ import (
 // something is missing.
 func TestBugLog(t *testing.T) {
 	t.Parallel()
-	for _, sample := range []string{"äöüß", "訂單失敗한국어", "😀🚀𝄞", "e\u0301o\u0308", "👨\u200d👩\u200d👧 ", "aé漢😀\"\\\n"} {
+	for i, sample := range []string{"äöüß", "訂單失敗한국어", "😀🚀𝄞", "e\u0301o\u0308", "👨\u200d👩\u200d👧 ", "aé漢😀\"\\\n"} {
 		raw := []byte(encoded(t, search(), longHit("c1", sample), longHit("c2", sample), longHit("c3", sample)))
 		within := func(bound int) (projector.Projection, error) {
 			return projector.Drive(t.Context(), hits.New(hits.Options{}), projector.Input{
@@ -27,7 +28,7 @@ func TestBugLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run("B80_B82_"+sample[:len("ä")], func(t *testing.T) {
+		t.Run(fmt.Sprintf("B80_B82_sample_%d", i), func(t *testing.T) {
 			t.Parallel()
 			cuts := 0
 			for bound := 1; bound <= len(full.Result); bound++ {
