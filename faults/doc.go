@@ -1,10 +1,14 @@
 // Package faults breaks the way between Harness and Redis on purpose, and counts
 // what became of every call.
 //
-//	proxy     between client and server: loses, cuts, delays or swallows exactly one message
-//	report    writes one line an injection, one line an entry of a tool body
-//	checker   recounts both files and the Redis contents with code of its own; prints the table
+//	proxy       between client and server: loses, cuts, delays or swallows exactly one message
+//	inject      whole calls through the proxy, one message or the server itself spoiled
+//	kill        processes killed and frozen in the middle of their calls
+//	report      writes one line an injection, one line an entry of a tool body
+//	checker     recounts both files and the Redis contents with code of its own; prints the table
 //	cmd/faults  runs all sections of injections, then the checker; "make faults"
+//	history, race, soak  concurrent histories against a model, races for the last of something,
+//	            and minutes of everything at once; they run as tests
 //
 // # The report
 //
@@ -43,8 +47,9 @@
 //
 // # What the words of the table mean
 //
-// Injected: calls with part 0 of a row. Entered 0 and 1: calls by the number of
-// their lines in the file of entries.
+// Places: combinations of script and place with as many injections as were asked,
+// and least: how many the one that has the fewest got. Injected: calls with part 0.
+// Ran 0x and 1x: calls by the number of their lines in the file of entries.
 //
 // Doubled: calls with two lines or more there.
 //

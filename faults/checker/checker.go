@@ -137,6 +137,9 @@ func (c *Checker) judgePending(held *contents) {
 	for _, base := range sorted(held.runs) {
 		c.judgeRun(held.runs[base], base, first, gone[base])
 	}
+	for _, key := range held.endless {
+		c.result.general(key + " has no expiry")
+	}
 	for _, key := range held.strange {
 		c.result.general("the server has a key of nobody: " + key)
 	}

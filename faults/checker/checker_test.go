@@ -143,6 +143,8 @@ func TestChecker_rejects_what_was_doctored(t *testing.T) {
 		{"the section found something", func(w *world) { w.line["broken"] = "a history that is not linear" }, "wrong", "a history that is not linear"},
 		{"no audit", func(w *world) { w.noAudit = true }, "wrong", "no audit covers this call"},
 		{"a run of no line", func(w *world) { w.line["base"] = base + "x" }, "", "a run of no line"},
+		{"a list of runs without an expiry", func(w *world) { w.scope = map[string]float64{"run-1": 1} }, "", "}:runs has no expiry"},
+		{"a key of a scope that is none", func(w *world) { w.texts["harness:v1:{0123456789abcdef0123456789abcdef}:quota"] = "x" }, "", "a key of nobody"},
 		{"a key of nobody", func(w *world) { w.texts["stray"] = "x" }, "", "a key of nobody: stray"},
 		{"an entry of no call", func(w *world) { w.entries = append(w.entries, base+" :call_9") }, "", "an entry belongs to no call"},
 		{"nothing at all", func(w *world) {

@@ -17,6 +17,7 @@ import (
 type contents struct {
 	runs    map[string]*run
 	strange []string // keys that are none of the store's
+	endless []string // keys of a scope that have no expiry
 }
 
 // run is what lies under one base.
@@ -82,6 +83,9 @@ func (c *contents) read(ctx context.Context, client *redis.Client, key string) e
 		c.strange = append(c.strange, key)
 		return nil
 	}
+	if tag := strings.LastIndexByte(key[:at], '{'); !strings.Contains(key[tag+1:at], ":") {
+		return c.readScope(ctx, client, key, kind)
+	}
 	base, part := key[:at+2], key[at+2:]
 	r := c.runs[base]
 	if r == nil {
@@ -96,6 +100,20 @@ func (c *contents) read(ctx context.Context, client *redis.Client, key string) e
 		r.expiry[part] = expires.Milliseconds()
 	}
 	return r.take(ctx, client, key, part, kind)
+}
+
+// readScope looks at a key that belongs to a scope and not to one run: the list of
+// its runs.
+func (c *contents) readScope(ctx context.Context, client *redis.Client, key, kind string) error {
+	if kind != "zset" || !strings.HasSuffix(key, "}:runs") {
+		c.strange = append(c.strange, key)
+		return nil
+	}
+	expires, err := client.PExpireTime(ctx, key).Result()
+	if err == nil && expires <= 0 {
+		c.endless = append(c.endless, key)
+	}
+	return err
 }
 
 // take reads one key into the run.

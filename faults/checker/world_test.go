@@ -28,6 +28,7 @@ type world struct {
 	sets    map[string]map[string]float64
 	expiry  map[string]int64 // other than the usual; 0 for none
 	texts   map[string]string
+	scope   map[string]float64 // the list of runs, without an expiry
 	noAudit bool
 }
 
@@ -143,6 +144,9 @@ func (w *world) fill() {
 			if at > 0 {
 				p.PExpireAt(ctx, base+part, time.UnixMilli(at))
 			}
+		}
+		for run, at := range w.scope {
+			p.ZAdd(ctx, "harness:v1:{0123456789abcdef0123456789abcdef}:runs", redis.Z{Score: at, Member: run})
 		}
 		for key, text := range w.texts {
 			p.Set(ctx, key, text, time.Hour)

@@ -19,10 +19,10 @@ import (
 // Limits of one injection. A fault that strikes once must leave room for what the
 // client does about it; one that stays is given up on soon.
 const (
-	onceIO        = 250 * time.Millisecond // of one read or write
-	onceClosing   = 4 * time.Second        // of the writes that end a call
-	alwaysIO      = 120 * time.Millisecond
-	alwaysClosing = 600 * time.Millisecond
+	onceIO        = 400 * time.Millisecond // of one read or write
+	onceClosing   = 6 * time.Second        // of the writes that end a call
+	alwaysIO      = 150 * time.Millisecond
+	alwaysClosing = 700 * time.Millisecond
 	stepLimit     = 20 * time.Second // for anything that has no limit of its own
 )
 

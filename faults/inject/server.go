@@ -1,9 +1,12 @@
 package inject
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/toolharness/harness/faults/proxy"
 	"github.com/toolharness/harness/faults/report"
@@ -39,12 +42,74 @@ func serverEach(full bool) int {
 	return 2
 }
 
+// serverLanes is how many servers are at work at a time, and serverJobs how many
+// injections one of them gets.
+const (
+	serverLanes = 6
+	serverJobs  = 40
+)
+
+// share is what one server gets to do.
+type share struct {
+	args []string
+	jobs []job
+}
+
 func runServer(ctx context.Context, b *report.Bench, s Selection) error {
+	shares := serverShares(b, s)
+	if len(shares) == 0 {
+		return nil
+	}
+	lanes := s.Lanes
+	if lanes == 0 {
+		lanes = serverLanes
+	}
+	all, ground := &merged{to: b}, newField(ServerSection)
+	first := all.bench()
+	err := onServer(ctx, first, ground, 1, nil, func(beds []*bed) error { return first.Audit(ctx, beds[0].server.Addr()) })
+	if err != nil {
+		return fmt.Errorf("warming up: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failures := make([]error, lanes)
+	queue := make(chan share)
+	var wg sync.WaitGroup
+	for i := range lanes {
+		wg.Go(func() {
+			for sh := range queue {
+				if failures[i] != nil {
+					continue
+				}
+				if failures[i] = sh.run(ctx, all.bench(), ground); failures[i] != nil {
+					cancel()
+				}
+			}
+		})
+	}
+	for _, sh := range shares {
+		queue <- sh
+	}
+	close(queue)
+	wg.Wait()
+	return errors.Join(failures...)
+}
+
+func (sh share) run(ctx context.Context, b *report.Bench, ground field) error {
+	err := onServer(ctx, b, ground, 1, sh.args, func(beds []*bed) error { return runJobs(ctx, beds, sh.jobs) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", sh.jobs[0].at.Fault, err)
+	}
+	return nil
+}
+
+// serverShares plans all injections and deals them out.
+func serverShares(b *report.Bench, s Selection) []share {
 	each := s.Each
 	if each == 0 {
 		each = serverEach(b.Full)
 	}
-	ground := newField(ServerSection)
+	var shares []share
 	for _, f := range families() {
 		var jobs []job
 		for _, fault := range f.faults {
@@ -56,15 +121,34 @@ func runServer(ctx context.Context, b *report.Bench, s Selection) error {
 				jobs = append(jobs, job{at: fault.at, index: i, seed: seedOf(b.Seed, fault.at, i), bytes: fault.bytes, do: fault.do})
 			}
 		}
-		if len(jobs) == 0 {
-			continue
-		}
-		err := onServer(ctx, b, ground, 1, f.args, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", jobs[0].at.Fault, err)
+		for len(jobs) > 0 {
+			n := min(serverJobs, len(jobs))
+			shares = append(shares, share{f.args, jobs[:n]})
+			jobs = jobs[n:]
 		}
 	}
-	return nil
+	return shares
+}
+
+// merged lets several servers be at work at once, though an audit is about one
+// of them: the lines of each are kept back until its own audit.
+type merged struct {
+	mu sync.Mutex
+	to *report.Bench
+}
+
+// bench is one for a single server.
+func (m *merged) bench() *report.Bench {
+	b, kept := *m.to, &bytes.Buffer{}
+	b.Lines = report.NewWriter(kept)
+	b.Audit = func(ctx context.Context, addr string) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.to.Lines.Append(kept.Bytes())
+		kept.Reset()
+		return errors.Join(b.Lines.Err(), m.to.Lines.Err(), m.to.Audit(ctx, addr))
+	}
+	return &b
 }
 
 // struckAt makes combinations of faults that are done at a message.
@@ -163,6 +247,16 @@ func restartsLost() []serverFault {
 	return struckAt(all...)
 }
 
+// quickly is how long a restart may take for a client to notice nothing of it.
+const quickly = onceIO / 2
+
+// restart ends the server and starts it again. On a busy machine that can take
+// longer than a client tries; then the model may notice.
 func restart(_ context.Context, x *wireTry) error {
-	return errors.Join(x.server.kill(), x.server.start())
+	start := time.Now()
+	err := errors.Join(x.server.kill(), x.server.start())
+	if time.Since(start) > quickly {
+		x.slow.Store(true)
+	}
+	return err
 }

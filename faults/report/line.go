@@ -104,6 +104,16 @@ func (w *Writer) NotTested(c Combination, reason string) {
 	}{"not tested", c, reason})
 }
 
+// Append writes whole lines that another Writer made, for a section whose
+// injections run on several servers at once and are audited one server at a time.
+func (w *Writer) Append(lines []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil && len(lines) > 0 {
+		_, w.err = w.out.Write(lines)
+	}
+}
+
 // Err is the first error of any line.
 func (w *Writer) Err() error {
 	w.mu.Lock()
