@@ -67,6 +67,7 @@ const brokenLimit = 30
 func TestStore_with_a_broken_clause(t *testing.T) {
 	for _, b := range broken {
 		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
 			c := conduct(t, cuts.Odds{}, &b.Broken)
 			var sent int64
 			for seed := range brokenLimit {

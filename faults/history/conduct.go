@@ -48,12 +48,9 @@ func Conduct(role, addr string, odds cuts.Odds, broken *Broken) (*Conductor, err
 
 // End ends the workers.
 func (c *Conductor) End() error {
-	var all []error
-	for _, w := range c.workers {
-		all = append(all, w.Close())
-	}
+	err := workers.CloseAll(c.workers)
 	c.workers = nil
-	return errors.Join(all...)
+	return err
 }
 
 // Make makes one history: what the workers did, and what was read at the end.

@@ -65,11 +65,7 @@ func Prepare(ctx context.Context, addr string) (*Track, error) {
 
 // End ends the processes.
 func (t *Track) End(ctx context.Context) error {
-	all := []error{t.boundary.Shutdown(ctx), t.store.Close()}
-	for _, w := range t.workers {
-		all = append(all, w.Close())
-	}
-	return errors.Join(all...)
+	return errors.Join(t.boundary.Shutdown(ctx), t.store.Close(), workers.CloseAll(t.workers))
 }
 
 // Finish is how a round ended.

@@ -111,3 +111,14 @@ func (w *Worker) Close() error {
 		return errors.Join(fmt.Errorf("worker %d did not leave in %v", w.Pid(), endLimit), w.Kill(), <-left)
 	}
 }
+
+// CloseAll closes workers side by side and answers all that went wrong.
+func CloseAll(list []*Worker) error {
+	errs := make([]error, len(list))
+	var wg sync.WaitGroup
+	for i, w := range list {
+		wg.Go(func() { errs[i] = w.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

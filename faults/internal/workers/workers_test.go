@@ -58,6 +58,16 @@ func TestWorker_answers_and_leaves(t *testing.T) {
 	}
 }
 
+func TestCloseAll(t *testing.T) {
+	list := []*workers.Worker{start(t, "echo"), start(t, "nobody"), start(t, "echo")}
+	if err := workers.CloseAll(list); err == nil {
+		t.Error("CloseAll = nil, want the failure of one")
+	}
+	if err := workers.CloseAll(nil); err != nil {
+		t.Errorf("CloseAll of none = %v, want nil", err)
+	}
+}
+
 func TestWorker_that_is_killed_is_heard_to_its_last_word(t *testing.T) {
 	w := start(t, "echo")
 	for n := range 3 {
