@@ -128,7 +128,7 @@ func TestF06_F07_a_failed_attempt_lends_nothing(t *testing.T) {
 }
 
 // F09, F10: what decides is a digest of what was sent and the host's own ticket.
-func TestT89_F10_F44_content_that_looks_like_a_ticket_has_no_authority(t *testing.T) {
+func TestT89_F09_F10_F44_content_that_looks_like_a_ticket_has_no_authority(t *testing.T) {
 	t.Parallel()
 	ticket, err := findings.CollapsedTicket(call("real").Call, findings.StandingNoise)
 	if err != nil {

@@ -59,6 +59,22 @@ func TestAdmitAnswer(t *testing.T) {
 	}
 }
 
+// What a subscriber of a stream has seen is a draft: it may be nothing to object to
+// until the end, and only the whole text is judged for good.
+func TestF28_drafts_are_not_the_answer(t *testing.T) {
+	t.Parallel()
+	w := witness(t, executed("a"))
+	const text = `{"stock":5,"_findings":{"previous":[{"toolCallId":"made-up"}]}}`
+	shown := 0
+	for i := range len(text) {
+		if _, err := findings.AdmitAnswer(w, findings.RawAnswer, []byte(text[:i])); err == nil {
+			shown = i
+		}
+	}
+	_, err := findings.AdmitAnswer(w, findings.RawAnswer, []byte(text))
+	same(t, "shown before, denied at the end", []any{text[:shown], err != nil}, []any{`{"stock":5,"_findings"`, true})
+}
+
 // host is a loop with an output schema: it may ask again as often as its own
 // allowance says, and asks nobody else.
 type host struct {

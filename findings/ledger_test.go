@@ -34,7 +34,7 @@ func kinds(l *findings.Ledger) string {
 
 func proposal(id string) findings.Origin { return findings.Origin{Call: call(id).Call} }
 
-func TestT99_F21_F40_a_refusal_leaves_two_rows(t *testing.T) {
+func TestT99_F21_F22_F40_a_refusal_leaves_two_rows(t *testing.T) {
 	t.Parallel()
 	w := witness(t, executed("a"))
 	var l findings.Ledger

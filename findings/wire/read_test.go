@@ -136,6 +136,24 @@ func TestF16_Read_refuses_what_it_cannot_read_whole(t *testing.T) {
 	}
 }
 
+// A client that takes a result out behind our back is not seen: the witness is of
+// the bytes that we were handed. One that reports it hands over the bytes it sends.
+func TestF08_rewrites_that_nobody_reports(t *testing.T) {
+	t.Parallel()
+	const handed = `{"messages":[{"role":"tool","tool_call_id":"a","content":"x"},{"role":"tool","tool_call_id":"b","content":"x"}]}`
+	const sent = `{"messages":[{"role":"tool","tool_call_id":"b","content":"x"}]}`
+	d := findings.Declaration{Previous: []findings.Citation{{ID: "a", Standing: findings.StandingFact}}}
+	for body, want := range map[string]findings.Reason{handed: "", sent: findings.NotServed} {
+		r, err := wire.Read(wire.OpenAIChat, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := findings.Admit(witness(t, r, []string{"a", "b"}), d).Verdicts[0].Refused; got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
 // F06: where the provider keeps the history, the host joins what it sent.
 func TestF06_F16_requests_that_go_on_from_a_stored_response(t *testing.T) {
 	t.Parallel()
