@@ -113,6 +113,24 @@ func TestWireFaults_leave_no_place_out(t *testing.T) {
 	}
 }
 
+// A script that the store gains is struck as well, or this fails.
+func TestWireFaults_leave_no_script_out(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../redisstore/lua/*.lua")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d scripts of the store: %v", len(files), err)
+	}
+	struck := map[string]bool{}
+	for _, w := range wireFaults() {
+		struck[w.script] = true
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".lua"); !struck[name] {
+			t.Errorf("no injection strikes %s", name)
+		}
+	}
+}
+
 func TestCombinations_are_told_apart(t *testing.T) {
 	t.Parallel()
 	seen, seeds := map[report.Combination]bool{}, map[uint64]bool{}

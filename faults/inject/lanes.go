@@ -22,6 +22,15 @@ func (s Selection) wants(c report.Combination) bool {
 	return s.Only == nil || s.Only.MatchString(c.Section+" "+c.Fault+" "+c.Script+" "+c.Place)
 }
 
+func (s Selection) wantsAny(list []wireFault) bool {
+	for _, w := range list {
+		if s.wants(w.combination()) {
+			return true
+		}
+	}
+	return false
+}
+
 // job is one injection that is to be made.
 type job struct {
 	at    report.Combination

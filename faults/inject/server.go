@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,8 +57,7 @@ type share struct {
 }
 
 func runServer(ctx context.Context, b *report.Bench, s Selection) error {
-	shares := serverShares(b, s)
-	if len(shares) == 0 {
+	if !wantsServer(s) {
 		return nil
 	}
 	lanes := s.Lanes
@@ -70,6 +70,7 @@ func runServer(ctx context.Context, b *report.Bench, s Selection) error {
 	if err != nil {
 		return fmt.Errorf("warming up: %w", err)
 	}
+	shares := serverShares(b, s, ground.scripts.Texts())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failures := make([]error, lanes)
@@ -103,8 +104,20 @@ func (sh share) run(ctx context.Context, b *report.Bench, ground field) error {
 	return nil
 }
 
-// serverShares plans all injections and deals them out.
-func serverShares(b *report.Bench, s Selection) []share {
+func wantsServer(s Selection) bool {
+	for _, f := range families() {
+		for _, fault := range f.faults {
+			if s.wants(fault.at) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serverShares plans all injections and deals them out. known are the scripts that
+// a store sends at all.
+func serverShares(b *report.Bench, s Selection, known map[string]string) []share {
 	each := s.Each
 	if each == 0 {
 		each = serverEach(b.Full)
@@ -114,6 +127,10 @@ func serverShares(b *report.Bench, s Selection) []share {
 		var jobs []job
 		for _, fault := range f.faults {
 			if !s.wants(fault.at) {
+				continue
+			}
+			if script, _, _ := strings.Cut(fault.at.Script, " "); known[script] == "" {
+				b.Lines.NotTested(fault.at, "the store of this version sends no such script")
 				continue
 			}
 			b.Lines.Plan(fault.at, each)

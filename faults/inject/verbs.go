@@ -44,6 +44,7 @@ func either(seed uint64) canonical.Effect {
 func verbs() map[string]verb {
 	return map[string]verb{
 		"open":     {effect: either, run: storyOpen},
+		"enlist":   {effect: either, run: storyOpen},
 		"admit":    {effect: either, run: storyCall},
 		"save":     {effect: writes, run: storyCall},
 		"complete": {effect: reads, run: storyCall},

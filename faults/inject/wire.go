@@ -33,17 +33,33 @@ func wireEach(full bool) int {
 const wireLanes = 16
 
 func runWire(ctx context.Context, b *report.Bench, s Selection) error {
-	each, lanes := s.Each, s.Lanes
-	if each == 0 {
-		each = wireEach(b.Full)
-	}
+	lanes := s.Lanes
 	if lanes == 0 {
 		lanes = wireLanes
 	}
+	if !s.wantsAny(append(wireFaults(), controls()...)) {
+		return nil
+	}
+	return onServer(ctx, b, newField(WireSection), lanes, nil, func(beds []*bed) error {
+		return runJobs(ctx, beds, wireJobs(b, s, beds[0].scripts.Texts()))
+	})
+}
+
+// wireJobs plans all injections, in an order that mixes slow and quick ones. known
+// are the scripts that a store sends at all.
+func wireJobs(b *report.Bench, s Selection, known map[string]string) []job {
+	each := s.Each
+	if each == 0 {
+		each = wireEach(b.Full)
+	}
 	var jobs []job
-	for _, w := range wireFaults() {
+	for _, w := range append(wireFaults(), controls()...) {
 		at := w.combination()
 		if !s.wants(at) {
+			continue
+		}
+		if _, sent := known[w.script]; !sent {
+			b.Lines.NotTested(at, "the store of this version sends no such script")
 			continue
 		}
 		b.Lines.Plan(at, each)
@@ -51,31 +67,20 @@ func runWire(ctx context.Context, b *report.Bench, s Selection) error {
 			jobs = append(jobs, job{at: at, index: i, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
 		}
 	}
-	for _, w := range controls() {
-		if at := w.combination(); s.wants(at) {
-			b.Lines.Plan(at, each)
-			for i := range each {
-				jobs = append(jobs, job{at: at, index: i, seed: seedOf(b.Seed, at, i), bytes: w.form.size(), do: w.inject})
-			}
-		}
-	}
 	for at, reason := range impossible() {
 		if s.wants(at) {
 			b.Lines.NotTested(at, reason)
 		}
 	}
-	if len(jobs) == 0 {
-		return nil
-	}
 	r := rand.New(rand.NewPCG(b.Seed, 1))
 	r.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	return onServer(ctx, b, newField(WireSection), lanes, nil, func(beds []*bed) error { return runJobs(ctx, beds, jobs) })
+	return jobs
 }
 
 // controls are messages that pass: the same calls with nothing done to them.
 func controls() []wireFault {
 	var all []wireFault
-	for _, script := range []string{"open", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle", "attach"} {
+	for _, script := range []string{"open", "enlist", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle", "attach"} {
 		w := wireFault{script: script, form: bare, place: proxy.Before, kind: proxy.Pass}
 		if script == "attach" {
 			w.form = multi
