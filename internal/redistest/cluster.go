@@ -167,23 +167,27 @@ func (c *ClusterNodes) Slot(key string) int {
 // change first.
 func (c *ClusterNodes) Settle() {
 	c.t.Helper()
-	await(c.t, startLimit, func() error {
-		views := map[string]bool{}
-		for _, p := range c.nodes {
-			if !p.answers() {
-				continue
-			}
-			view, err := well(p, 0)
-			if err != nil {
-				return err
-			}
-			views[view] = true
+	await(c.t, startLimit, func() error { return agree(c.nodes, 0) })
+}
+
+// agree reports what hinders the nodes that answer from seeing the same cluster, of
+// so many nodes unless zero is given.
+func agree(nodes []*Process, count int) error {
+	views := map[string]bool{}
+	for _, p := range nodes {
+		if !p.answers() {
+			continue
 		}
-		if len(views) != 1 {
-			return fmt.Errorf("%d views of the cluster: %v", len(views), views)
+		view, err := well(p, count)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		views[view] = true
+	}
+	if len(views) != 1 {
+		return fmt.Errorf("%d views of the cluster: %v", len(views), views)
+	}
+	return nil
 }
 
 // end shuts the nodes; the log of each is shown where the test failed.
@@ -239,14 +243,7 @@ func formCluster(nodes []*Process, o ClusterOptions) error {
 			return err
 		}
 	}
-	return poll(startLimit, func() error {
-		for _, p := range nodes {
-			if _, err := well(p, len(nodes)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return poll(startLimit, func() error { return agree(nodes, len(nodes)) })
 }
 
 func launchAll(nodes []*Process) error {
