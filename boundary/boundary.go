@@ -25,6 +25,10 @@ type Config struct {
 	// bytes each. Tools and projectors may report these and no others.
 	Codes map[lifecycle.Code]string
 
+	// Findings judges what models cite, for every toolset and call of this
+	// boundary. See package findings, and Toolset.WithFindings for one toolset alone.
+	Findings bool
+
 	// Parallelism is how many reads of one message [Toolset.Dispatch] runs at once,
 	// 1 to MaxParallelism; zero means 8.
 	Parallelism int
@@ -73,6 +77,7 @@ type ToolBoundary struct {
 	store      canonical.Store
 	batches    canonical.Batcher // the store, where it takes batches; else nil
 	parallel   int
+	armed      bool // Config.Findings
 	authorizer Authorizer
 	effects    EffectPolicy
 	limits     canonical.Limits
@@ -127,7 +132,7 @@ func New(c Config) (*ToolBoundary, error) {
 	b := &ToolBoundary{
 		store: c.Store, authorizer: c.Authorizer, effects: c.Effects, limits: limits, codes: codes,
 		log: c.Logger, events: newEventQueue(c.Observer), onRetained: c.OnRetained, now: c.Now,
-		parallel: c.Parallelism,
+		parallel: c.Parallelism, armed: c.Findings,
 		stopping: make(chan struct{}), running: map[*call]struct{}{}, retained: map[*retainedEntry]struct{}{},
 	}
 	b.batches, _ = c.Store.(canonical.Batcher)

@@ -7,8 +7,9 @@
 // and the host gave it) and an [Action] (what to run), and gives one [Result]:
 //
 //  1. Preflight, without I/O, first failure wins: id and turn; the envelope's run
-//     is this run; the request is one JSON object; the tool's own check of its
-//     arguments; authorized; effect allowed; run active; deadline; context.
+//     is this run; the request is one JSON object; what it cites, where findings
+//     are armed ([Config].Findings); the tool's own check of its arguments;
+//     authorized; effect allowed; run active; deadline; context.
 //  2. Admit, one script in the store: duplicates, deadline, barrier, capacity and
 //     budgets are decided there, in the store's time, and the record is created
 //     with everything else. A refusal leaves nothing behind.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/findings"
 	"github.com/toolharness/harness/projector"
 )
 
@@ -19,6 +20,13 @@ type Envelope struct {
 	Input      []byte               // the arguments, exactly as sent; not retained
 	Authorized bool                 // the host authorized this very call
 	ReadOnly   bool                 // the host vouches that the tool changes nothing
+
+	// Where findings are armed: what the request that this call answers has served,
+	// one for all calls of a message; without it every citation is refused. A call
+	// that was Paused is judged by the proposal that its run holds, and by nothing
+	// else. See package findings.
+	Witness *findings.Witness
+	Paused  bool
 }
 
 // Format prints names and sizes, never the input.
@@ -45,6 +53,10 @@ type Action struct {
 	Timeout     time.Duration // of the executor; zero: Limits.ToolTimeout
 	Budget      int           // calls of this tool in the run; zero or canonical.Unlimited: the run's alone
 	MaxRawBytes int64         // zero: Limits.RawBytes, which it cannot exceed
+
+	// OwnsFindings: the tool's author brought an argument of the reserved name of
+	// package findings. It is the tool's data, and not judged.
+	OwnsFindings bool
 }
 
 // check refuses numbers that mean nothing, so that a mistake does not read as a

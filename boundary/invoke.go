@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/findings"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 )
@@ -19,6 +20,7 @@ type call struct {
 	env    Envelope
 	action Action
 	schema *schemaCheck // of the tool; nil if it has none
+	citing bool         // citations are judged, and the reserved argument is ours
 	ask    bool         // ask the authorizer, unless the envelope is authorized
 
 	// In a message of several calls; zero outside of one.
@@ -34,6 +36,7 @@ type call struct {
 	effect       canonical.Effect
 	request      canonical.Request
 	operationKey string
+	cited        *findings.Event // what was said of its citations; nil if it has none
 
 	claim    canonical.Claim
 	evidence canonical.EvidenceID
@@ -56,7 +59,7 @@ type call struct {
 // Result.Outcome is always valid and may always be sent to the model.
 // Result.Err is nil exactly when the call is READY, and a [*Error] otherwise.
 func (b *ToolBoundary) Invoke(ctx context.Context, run *Run, env Envelope, action Action) Result {
-	return b.invoke(ctx, &call{b: b, run: run, env: env, action: action})
+	return b.invoke(ctx, &call{b: b, run: run, env: env, action: action, citing: b.armed && !action.OwnsFindings})
 }
 
 func (b *ToolBoundary) invoke(ctx context.Context, c *call) Result {

@@ -36,9 +36,9 @@ type leakRow struct {
 }
 
 // reserved codes are reported by parts that do not exist yet: suspending comes
-// with the framework adapters, citations with the findings. The part that first
-// reports one takes it off this list and gives it a row.
-var reserved = map[lifecycle.Code]bool{lifecycle.Suspended: true, lifecycle.ReferenceRefused: true}
+// with the framework adapters. The part that first reports one takes it off this
+// list and gives it a row.
+var reserved = map[lifecycle.Code]bool{lifecycle.Suspended: true}
 
 const (
 	dsn        = "postgres://admin:" + marker + "@db.internal:5432/prod"
@@ -231,6 +231,12 @@ func permissionRows() []leakRow {
 			}}
 	}
 	rows := []leakRow{
+		{name: "cites what was not served", reported: reported{lifecycle.ReferenceRefused, lifecycle.NotStarted, false},
+			config: func(c *boundary.Config) { c.Findings = true },
+			produce: func(p *probe) (boundary.Result, *body) {
+				b := leaking()
+				return p.dispatch(b, someTool, `{"_findings":{"previous":[{"toolCallId":"`+marker+`","line":"`+marker+`"}]}}`, nil), b
+			}},
 		{name: "zero envelope", reported: refused, produce: func(p *probe) (boundary.Result, *body) {
 			b := leaking()
 			return p.invoke(b, func(env *boundary.Envelope, _ *boundary.Action) { env.Authorized = false }), b

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/findings"
 	"github.com/toolharness/harness/lifecycle"
 )
 
@@ -36,6 +37,7 @@ const (
 	EventFailed   EventKind = "failed"   // admitted, and ended without a result
 	EventRefused  EventKind = "refused"  // not let through; there is no record
 	EventRetained EventKind = "retained" // a result is in the host's hands, not in the store
+	EventAnswer   EventKind = "answer"   // the citations of a final answer were judged
 )
 
 // Event has identities, words, counts and times. It never has a body, an error
@@ -55,7 +57,8 @@ type Event struct {
 	RawBytes   int64 // what the tool returned, kept or not; a lower bound where it was stopped at its limit
 	TextBytes  int   // what the model got
 	Took       Durations
-	Dropped    int // events dropped before this one, because the observer was too slow
+	Findings   *findings.Event // what was said of its citations; nil where there were none
+	Dropped    int             // events dropped before this one, because the observer was too slow
 }
 
 // Durations are the times of one call's steps, by Config.Now.

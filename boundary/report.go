@@ -16,7 +16,7 @@ func (c *call) report(ctx context.Context, o Outcome, failed *Error) {
 	e := Event{
 		Kind: EventReady, Time: c.b.now(), Identity: c.identityForHost(), Seq: c.admitted.Seq, Tool: c.toolForHost(),
 		Code: o.Code(), Execution: o.Execution(), Effect: c.effect, Evidence: o.Evidence(),
-		InputBytes: len(c.env.Input), RawBytes: max(c.rawBytes, o.reference.Bytes), TextBytes: len(o.Text()), Took: c.took,
+		InputBytes: len(c.env.Input), RawBytes: max(c.rawBytes, o.reference.Bytes), TextBytes: len(o.Text()), Took: c.took, Findings: c.cited,
 	}
 	switch {
 	case failed != nil && c.admitted.Seq == 0:

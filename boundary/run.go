@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/findings"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/runprogress"
 )
@@ -40,11 +41,16 @@ type Run struct {
 	who      canonical.Principal
 	tracker  runprogress.Tracker
 
+	continues []canonical.RunID
+
 	mu     sync.Mutex
 	clock  runClock
 	active bool
 	shared bool  // calls may be in the store that the tracker does not know of
 	seen   int64 // highest sequence that this process knows of
+
+	cited     *findings.Ledger
+	proposals map[canonical.CallName]*findings.Proposal // of paused calls
 }
 
 // RunTicket lets another process join a run. It is a secret: whoever has it may
@@ -167,6 +173,7 @@ func (b *ToolBoundary) newRun(state canonical.RunState, token canonical.Token, b
 		boundary: b, key: state.Run, token: token, limits: state.Limits, budget: state.Budget, who: state.Principal,
 		clock:  newRunClock(before, state.Now, state.Left),
 		active: state.Phase == canonical.RunOpen, shared: shared || state.LastSeq > 0, seen: state.LastSeq,
+		continues: state.Continues, cited: &findings.Ledger{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/findings"
 	"github.com/toolharness/harness/lifecycle"
 	"github.com/toolharness/harness/projector"
 )
@@ -30,6 +31,11 @@ type Tool struct {
 	Timeout     time.Duration // zero: Limits.ToolTimeout
 	Budget      int           // calls in one run; zero: the run's own
 	MaxRawBytes int64         // zero: Limits.RawBytes, which it cannot exceed
+
+	// OwnsFindings: the tool's author brought an argument of the reserved name of
+	// package findings, as a tool of somebody else's server may. It is the tool's
+	// data, and not judged.
+	OwnsFindings bool
 }
 
 // Call is one tool call of a model's message.
@@ -38,6 +44,10 @@ type Call struct {
 	Turn      canonical.Turn       // optional
 	Name      string
 	Arguments []byte // exactly as in the message
+
+	// Where findings are armed, as in Envelope.
+	Witness *findings.Witness
+	Paused  bool
 }
 
 // Format prints names and sizes, never the arguments.
@@ -68,6 +78,7 @@ type Toolset struct {
 	boundary *ToolBoundary
 	order    []string
 	tools    map[string]*boundTool
+	armed    bool // citations are judged
 }
 
 type boundTool struct {
@@ -78,10 +89,10 @@ type boundTool struct {
 // NewToolset checks all tools and reports everything that is wrong at once, as a
 // [*ConfigError].
 func NewToolset(b *ToolBoundary, tools ...Tool) (*Toolset, error) {
-	s := &Toolset{boundary: b, tools: make(map[string]*boundTool, len(tools))}
 	if b == nil {
 		return nil, &ConfigError{Problems: []error{errors.New("the boundary is missing")}}
 	}
+	s := &Toolset{boundary: b, tools: make(map[string]*boundTool, len(tools)), armed: b.armed}
 	var problems []error
 	for i, tool := range tools {
 		bound, errs := b.bind(tool)
@@ -93,6 +104,11 @@ func NewToolset(b *ToolBoundary, tools ...Tool) (*Toolset, error) {
 		}
 		s.tools[tool.Name] = bound
 		s.order = append(s.order, tool.Name)
+	}
+	if s.armed {
+		if err := s.checkFindings(); err != nil {
+			problems = append(problems, err)
+		}
 	}
 	if len(problems) > 0 {
 		return nil, &ConfigError{Problems: problems}
@@ -139,12 +155,13 @@ func (b *ToolBoundary) bind(t Tool) (*boundTool, []error) {
 	return bound, problems
 }
 
-// Definitions describes the tools in the order in which they were given.
+// Definitions describes the tools in the order in which they were given. Where
+// findings are armed, schemas show the reserved argument.
 func (s *Toolset) Definitions() []Definition {
 	list := make([]Definition, 0, len(s.order))
 	for _, name := range s.order {
 		t := s.tools[name]
-		list = append(list, Definition{Name: t.Name, Description: t.Description, Schema: slices.Clone(t.Schema)})
+		list = append(list, Definition{Name: t.Name, Description: t.Description, Schema: s.shown(t)})
 	}
 	return list
 }
@@ -202,8 +219,9 @@ var errUnanswered = errors.New("the call's goroutine was ended by the host's own
 // call turns a model's call into one for the boundary. An unknown name has no
 // action, which preflight refuses after it has looked at id, run and request.
 func (s *Toolset) call(run *Run, asked Call) *call {
-	c := &call{b: s.boundary, run: run, ask: true, env: Envelope{
+	c := &call{b: s.boundary, run: run, ask: true, citing: s.armed, env: Envelope{
 		ToolCallID: asked.ID, Turn: asked.Turn, Tool: asked.Name, Input: asked.Arguments,
+		Witness: asked.Witness, Paused: asked.Paused,
 	}}
 	if run != nil {
 		c.env.RunID = run.key.Run
@@ -218,7 +236,7 @@ func (s *Toolset) call(run *Run, asked Call) *call {
 		Executor: tool.Executor, Projector: tool.Projector, Effect: tool.Effect,
 		Timeout: tool.Timeout, Budget: tool.Budget, MaxRawBytes: tool.MaxRawBytes,
 	}
-	c.schema = tool.check
+	c.schema, c.citing = tool.check, s.armed && !tool.OwnsFindings
 	return c
 }
 
