@@ -30,11 +30,11 @@ var broken = []struct {
 		Old: "if phase ~= 'open' then return {phase} end",
 		New: ""}},
 	{"K34_a_second_and_different_ending_accepted", history.Broken{
-		Old: "if state ~= 'PROJECTING' then return refuse('conflict', state) end\nif raw_digest",
-		New: "if raw_digest"}},
-	{"K33_a_repeated_ending_refused", history.Broken{
-		Old: "if former == outcome then return refuse('repeat') end\nif by",
-		New: "if by"}},
+		Old: "if state ~= 'PROJECTING' then return refuse('conflict', state) end",
+		New: ""}},
+	{"K33_K53_a_repeated_ending_refused", history.Broken{
+		Old: "return refuse('repeat')",
+		New: "return refuse('conflict', state)"}},
 	{"K14_K70_the_guard_goes_with_its_record", history.Broken{
 		Old: "redis.call('DEL', record)",
 		New: "redis.call('DEL', record) redis.call('HDEL', ledger, 'c:' .. name)"}},
@@ -42,14 +42,14 @@ var broken = []struct {
 		Old: "if redis.call('ZCOUNT', effects, '-inf', text(now)) > 0 then return {'unresolved'} end",
 		New: ""}},
 	{"K37_an_unknown_outcome_raises_no_barrier", history.Broken{
-		Old: "if execution == 'unknown' then redis.call('ZADD', effects, 'XX', '0', name) else redis.call('ZREM', effects, name) end\nreturn {'ended'}",
-		New: "redis.call('ZREM', effects, name) return {'ended'}"}},
+		Old: "if execution == 'unknown' then redis.call('ZADD', effects, 'XX', '0', name) else redis.call('ZREM', effects, name) end",
+		New: "redis.call('ZREM', effects, name)"}},
 	{"K30_a_saved_result_forgotten", history.Broken{
 		Old: "redis.call('HSET', record, unpack(fields))\nredis.call('ZREM', effects, name)\nreturn {'saved'}",
 		New: "return {'saved'}"}},
 	{"K21_capacity_not_given_back_by_an_ending", history.Broken{
-		Old: "if phase then redis.call('HINCRBY', ledger, 'rs', text(held - tonumber(reserve))) end\nredis.call('ZREM', open, name)\nif execution == 'unknown' then redis.call('ZADD', effects, 'XX', '0', name) else redis.call('ZREM', effects, name) end\nreturn {'ended'}",
-		New: "redis.call('ZREM', open, name) return {'ended'}"}},
+		Old: "if phase then redis.call('HINCRBY', ledger, 'rs', text(held - tonumber(reserve))) end",
+		New: ""}},
 	{"K11_a_repeated_admission_charged_again", history.Broken{
 		Old: "if state and holder == claim then\n",
 		New: "if state and holder == claim then redis.call('HINCRBY', ledger, 'rs', ARGV[9])\n"}},
