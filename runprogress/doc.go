@@ -47,6 +47,11 @@
 //	2 search call_b: found nothing: "searched docs for AC/DC"
 //	excluded: 1 error TOOL_TIMEOUT, ran unknown: 3 query call_c
 //
+// [Report.CitingText] adds which ids a conclusion may cite, and as what:
+//
+//	may be cited as fact: call_a
+//	may be cited as absence, inside its coverage: call_b
+//
 // # Use
 //
 //	var done runprogress.Tracker
