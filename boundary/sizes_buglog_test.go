@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/toolharness/harness/boundary"
@@ -38,9 +39,9 @@ func TestBugLog_sizes(t *testing.T) {
 
 func everyRoute(t *testing.T, d *deck) {
 	const size, room = 5 << 20, 4 << 10
-	raw := strings.Repeat("0123456789abcde\n", size/16)
+	raw := strings.Repeat(strings.Repeat("0123456789abcdef", 64)[1:]+"\n", size/1024)
 	b := newBench(t, d, setup{config: boundary.Config{
-		Limits: canonical.Limits{RawBytes: size, RecordBytes: size + 1<<20, AgentBytes: room}}, spec: anySize()})
+		Limits: canonical.Limits{RawBytes: size, RecordBytes: size + 1<<20, AgentBytes: room, ProjectorTimeout: time.Minute, ClosingTimeout: time.Minute}}, spec: anySize()})
 	bounded := func(route, shown string) {
 		if len(shown) > room || !utf8.ValidString(shown) || shown == "" {
 			t.Errorf("%s: the model gets %d bytes, want 1 to %d of valid text", route, len(shown), room)

@@ -298,9 +298,15 @@ func everythingTwice(t *testing.T, d *deck) {
 	}
 }
 
+// patient is for hundreds of calls at once on a machine that may be busy: none of
+// them is about time.
+func patient() boundary.Config {
+	return boundary.Config{Limits: canonical.Limits{ClosingTimeout: time.Minute, ProjectorTimeout: time.Minute}}
+}
+
 func manyWriters(t *testing.T, d *deck) {
 	const processes, each = 4, 50
-	b := newBench(t, d, setup{spec: anySize()})
+	b := newBench(t, d, setup{config: patient(), spec: anySize()})
 	all := []*bench{b}
 	for len(all) < processes {
 		all = append(all, b.joined(boundary.Config{}))
@@ -355,7 +361,7 @@ func callersAtTheLimit(t *testing.T, d *deck) {
 		"tool":    {canonical.Budget{Calls: canonical.Unlimited, PerTool: room}, 0, lifecycle.ToolBudgetExhausted},
 		"toolset": {canonical.Budget{Calls: canonical.Unlimited, PerTool: canonical.Unlimited}, room, lifecycle.ToolBudgetExhausted},
 	} {
-		b := newBench(t, d, setup{spec: boundary.RunSpec{Budget: c.budget}})
+		b := newBench(t, d, setup{config: patient(), spec: boundary.RunSpec{Budget: c.budget}})
 		all := []*bench{b}
 		for len(all) < processes {
 			all = append(all, b.joined(boundary.Config{}))
