@@ -21,8 +21,8 @@ import (
 const (
 	onceIO        = 400 * time.Millisecond // of one read or write
 	onceClosing   = 6 * time.Second        // of the writes that end a call
-	alwaysIO      = 150 * time.Millisecond
-	alwaysClosing = 700 * time.Millisecond
+	alwaysIO      = 250 * time.Millisecond
+	alwaysClosing = 1200 * time.Millisecond
 	stepLimit     = 20 * time.Second // for anything that has no limit of its own
 )
 
@@ -210,8 +210,19 @@ func (t *try) settle(ctx context.Context) {
 			t.inside.Discard(r)
 			continue
 		}
-		t.noteSettled(t.inside.Settle(ctx, r))
+		t.noteSettled(t.eventually(ctx, func(ctx context.Context) error { return t.inside.Settle(ctx, r) }))
 	}
+}
+
+// eventually repeats what nothing stands in the way of any more, since a busy
+// machine alone can be too slow for the short limits of an injection.
+func (t *try) eventually(ctx context.Context, do func(context.Context) error) error {
+	err := do(ctx)
+	for i := 0; i < 10 && err != nil && (t.line.Gone == "" || t.line.Gone == "deleted") && ctx.Err() == nil; i++ {
+		time.Sleep(50 * time.Millisecond)
+		err = do(ctx)
+	}
+	return err
 }
 
 func (t *try) noteSettled(err error) {

@@ -186,10 +186,12 @@ func (x *wireTry) struck(ctx context.Context, what string, do func(context.Conte
 	limited, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	err := do(limited)
-	x.once(what, err)
+	if what != "sweep" && what != "delete" {
+		x.once(what, err) // those two nobody repeats but the client, which does not where a new connection is late
+	}
 	if err != nil {
 		x.proxy.Heal()
 		x.must("undo", x.after(ctx))
-		x.must(what+" once the way was healed", do(limited))
+		x.must(what+" once the way was healed", x.eventually(limited, do))
 	}
 }
