@@ -187,6 +187,10 @@ type Effects interface {
 //	    piece is moved that they do not lie in. An offset below 0 or beyond the
 //	    size and a max below 1 are an ArgumentError, no raw is ErrMissing, bytes
 //	    that do not match ErrCorrupt before any is given.
+//	K68 ListRuns pages over the living runs of one scope by the end of their life,
+//	    then by id: entries after the given one, at most max. Neither a run that is
+//	    opened in between nor a second opening moves another run's place. Runs of
+//	    other scopes are never among them. A scope without runs is an empty list.
 type Reader interface {
 	Heads(context.Context, RunKey, []CallName) ([]Head, error)
 	View(context.Context, RunKey, CallName) (View, error)
@@ -195,6 +199,7 @@ type Reader interface {
 	SettlementOf(context.Context, RunKey, CallName) (Settlement, error)
 	FindEvidence(context.Context, RunKey, EvidenceID) (CallName, error)
 	RawPart(ctx context.Context, run RunKey, call CallName, offset int64, max int) (RawPart, error)
+	ListRuns(ctx context.Context, scope Scope, after ListedRun, max int) ([]ListedRun, error)
 }
 
 // Remover takes records away before their time.

@@ -21,6 +21,13 @@ func newHarness() storetest.Harness {
 			}
 			return keys
 		},
+		ScopeKeys: func(scope canonical.Scope) []storetest.Key {
+			var keys []storetest.Key
+			for _, e := range s.ScopeEntries(scope) {
+				keys = append(keys, storetest.Key{Name: e.Name, Expires: e.Expires})
+			}
+			return keys
+		},
 		Fingerprint: s.Fingerprint,
 		SnapshotLedger: func(run canonical.RunKey) func() {
 			snapshot, _ := s.SnapshotLedger(run)

@@ -96,6 +96,11 @@ func (f *Faulty) RawPart(ctx context.Context, run canonical.RunKey, call canonic
 	return through(ctx, f, MethodRawPart, func() (canonical.RawPart, error) { return f.inner.RawPart(ctx, run, call, offset, max) })
 }
 
+// ListRuns implements [canonical.Reader].
+func (f *Faulty) ListRuns(ctx context.Context, scope canonical.Scope, after canonical.ListedRun, max int) ([]canonical.ListedRun, error) {
+	return through(ctx, f, MethodListRuns, func() ([]canonical.ListedRun, error) { return f.inner.ListRuns(ctx, scope, after, max) })
+}
+
 // Delete implements [canonical.Remover].
 func (f *Faulty) Delete(ctx context.Context, run canonical.RunKey, call canonical.CallName) error {
 	return nothing(ctx, f, MethodDelete, func() error { return f.inner.Delete(ctx, run, call) })

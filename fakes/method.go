@@ -25,6 +25,7 @@ const (
 	MethodSettlementOf Method = "SettlementOf"
 	MethodFindEvidence Method = "FindEvidence"
 	MethodRawPart      Method = "RawPart"
+	MethodListRuns     Method = "ListRuns"
 	MethodDelete       Method = "Delete"
 )
 
@@ -33,6 +34,6 @@ func Methods() []Method {
 	return []Method{
 		MethodOpenRun, MethodJoinRun, MethodInspect, MethodCloseRun, MethodAdmit, MethodSave, MethodComplete,
 		MethodOutstanding, MethodSweep, MethodSettle, MethodResolve, MethodHeads, MethodView, MethodRecord,
-		MethodOrder, MethodSettlementOf, MethodFindEvidence, MethodRawPart, MethodDelete,
+		MethodOrder, MethodSettlementOf, MethodFindEvidence, MethodRawPart, MethodListRuns, MethodDelete,
 	}
 }

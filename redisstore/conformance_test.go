@@ -109,7 +109,7 @@ func (p *probes) store(client redis.UniversalClient) *redisstore.Store {
 func (p *probes) harness(s canonical.Store, now func() time.Time, advance func(time.Duration), slack time.Duration) storetest.Harness {
 	return storetest.Harness{
 		Store: s, Now: now, Advance: advance, Slack: slack,
-		Keys: p.keys, Fingerprint: p.fingerprint, SnapshotLedger: p.snapshot,
+		Keys: p.keys, ScopeKeys: p.scopeKeys, Fingerprint: p.fingerprint, SnapshotLedger: p.snapshot,
 		PlantForeign: p.plantForeign, PlantNewer: p.plantNewer, PlantNewerLedger: p.plantNewerLedger,
 		Corrupt: p.corrupt, RawReads: func() int { return int(p.raw.Load()) }, DropPiece: func() { p.dropNext(s) },
 	}
@@ -132,6 +132,11 @@ func baseOf(prefix string, run canonical.RunKey) string {
 	return fmt.Sprintf("%s:v1:{%s:%s}:", cmp.Or(prefix, redisstore.DefaultPrefix), run.Scope.Digest(), run.Run)
 }
 
+// scopeBase is how the keys of a scope as a whole begin.
+func scopeBase(prefix string, scope canonical.Scope) string {
+	return fmt.Sprintf("%s:v1:{%s}:", cmp.Or(prefix, redisstore.DefaultPrefix), scope.Digest())
+}
+
 func (p *probes) base(run canonical.RunKey) string { return baseOf(p.prefix, run) }
 
 func (p *probes) must(err error) {
@@ -141,21 +146,23 @@ func (p *probes) must(err error) {
 	}
 }
 
-func (p *probes) names(run canonical.RunKey) []string {
-	all, err := p.slotKeys(run)
+func (p *probes) names(run canonical.RunKey) []string { return p.namesBehind(p.base(run)) }
+
+// namesBehind lists the keys that begin with a prefix and its hash tag.
+func (p *probes) namesBehind(base string) []string {
+	all, err := p.slotKeys(base)
 	p.must(err)
-	all = slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, p.base(run)) })
+	all = slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, base) })
 	slices.Sort(all)
 	return all
 }
 
-// slotKeys lists the keys that may be of a run; on a cluster, those of its slot.
-func (p *probes) slotKeys(run canonical.RunKey) ([]string, error) {
+// slotKeys lists the keys that may begin so; on a cluster, those of the slot.
+func (p *probes) slotKeys(key string) ([]string, error) {
 	cluster, ok := p.client.(*redis.ClusterClient)
 	if !ok {
 		return p.client.Keys(ctx, "*").Result()
 	}
-	key := p.base(run) + "run"
 	slot, err := cluster.ClusterKeySlot(ctx, key).Result()
 	p.must(err)
 	node, err := cluster.MasterForKey(ctx, key)
@@ -163,8 +170,14 @@ func (p *probes) slotKeys(run canonical.RunKey) ([]string, error) {
 	return node.ClusterGetKeysInSlot(ctx, int(slot), 10_000).Result()
 }
 
-func (p *probes) keys(run canonical.RunKey) []storetest.Key {
-	names := p.names(run)
+func (p *probes) keys(run canonical.RunKey) []storetest.Key { return p.lives(p.names(run)) }
+
+func (p *probes) scopeKeys(scope canonical.Scope) []storetest.Key {
+	return p.lives(p.namesBehind(scopeBase(p.prefix, scope)))
+}
+
+// lives asks for the expiry of each key.
+func (p *probes) lives(names []string) []storetest.Key {
 	ends := make([]*redis.DurationCmd, len(names))
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, name := range names {

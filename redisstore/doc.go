@@ -16,11 +16,15 @@
 //	P:{S:R}:effects        sorted set  calls that may have changed something, by due
 //	                                   time; 0 where the outcome is known to be unknown   the run
 //	P:{S:R}:settled:<name> hash        what became known after a record's end             the run
+//	P:{S}:runs             sorted set  ids of a scope's runs, by the end of their life    its last run
 //
 // A name is <turn>:<tool_call_id>; the first colon ends the turn. Times are
 // milliseconds of the server's clock. An expiry is chosen once: the run's by
 // open (deadline + record TTL + a minute), a record's by admit. Later writes
-// repeat it or leave it alone.
+// repeat it or leave it alone. What is kept of a scope as a whole lies in a slot
+// of its own and expires with the last run in it. A run is written into the list
+// together with its ledger, to leave it a second later; a listed run without a
+// ledger is skipped, and what is over is removed when the next run is opened.
 //
 // # Fields
 //

@@ -26,13 +26,16 @@ var update = flag.Bool("update", false, "write the golden files of the current v
 
 // golden is one stored key of a fixed run, and what a reader makes of it.
 type golden struct {
-	Key     string            `json:"key"` // behind the tag
+	Key     string            `json:"key"` // behind the tag; of the scope's keys behind goldenScope
 	Type    string            `json:"type"`
 	Expires int64             `json:"expires_ms"`
 	Hash    map[string]string `json:"hash,omitempty"`
 	Set     []string          `json:"set,omitempty"` // score and member
 	Reads   map[string]any    `json:"reads,omitempty"`
 }
+
+// goldenScope begins the name of a key that belongs to the run's scope.
+const goldenScope = "scope:"
 
 func goldenDir(version int) string {
 	return filepath.Join("testdata", "golden", "v"+strconv.Itoa(version))
@@ -83,9 +86,12 @@ func goldenRun(t *testing.T, e env) canonical.RunKey {
 func dump(t *testing.T, e env, run canonical.RunKey) map[string]golden {
 	t.Helper()
 	out := map[string]golden{}
-	keys := e.keys(t)
-	for _, key := range keys {
-		g := golden{Key: strings.TrimPrefix(key, e.base(run)), Expires: e.client.PExpireTime(ctx, key).Val().Milliseconds(), Type: e.client.Type(ctx, key).Val()}
+	for _, key := range e.keys(t) {
+		rest := strings.TrimPrefix(key, e.base(run))
+		if list, ofScope := strings.CutPrefix(key, scopeBase(e.prefix, run.Scope)); ofScope {
+			rest = goldenScope + list
+		}
+		g := golden{Key: rest, Expires: e.client.PExpireTime(ctx, key).Val().Milliseconds(), Type: e.client.Type(ctx, key).Val()}
 		if g.Type == "hash" {
 			g.Hash = e.client.HGetAll(ctx, key).Val()
 		} else {
@@ -194,6 +200,9 @@ func restore(t *testing.T, e env, run canonical.RunKey, version int, now time.Ti
 			t.Fatalf("%s: %v", file, err)
 		}
 		key := e.base(run) + g.Key
+		if rest, ofScope := strings.CutPrefix(g.Key, goldenScope); ofScope {
+			key = scopeBase(e.prefix, run.Scope) + rest
+		}
 		if g.Type == "hash" {
 			err = e.client.HSet(ctx, key, g.Hash).Err()
 		}

@@ -43,6 +43,19 @@ func (k runKeys) record(call canonical.CallName) string { return k.base + "call:
 // settled (hash): what became known of a call after its record had ended.
 func (k runKeys) settled(call canonical.CallName) string { return k.base + "settled:" + call.String() }
 
+// scopeKeys makes the keys of what is kept of a scope as a whole. They share one
+// hash tag, the scope's digest alone, so they lie in one slot and, on a cluster,
+// in another one than most runs of the scope do.
+type scopeKeys struct{ base string }
+
+// scope returns the keys of a scope: <prefix>:v<major>:{<scope digest>}:...
+func (s *Store) scope(scope canonical.Scope) scopeKeys {
+	return scopeKeys{base: s.prefix + ":v" + strconv.Itoa(canonical.SchemaVersion) + ":{" + scope.Digest() + "}:"}
+}
+
+// runs (sorted set): ids of the scope's runs, by the end of their life in ms.
+func (k scopeKeys) runs() string { return k.base + "runs" }
+
 // checkPrefix allows the alphabet of run ids and the colon: no brace, no blank,
 // nothing that a pattern could read as more than itself.
 func checkPrefix(prefix string) error {

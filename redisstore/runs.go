@@ -15,7 +15,8 @@ import (
 const ledgerMargin = time.Minute
 
 // OpenRun implements [canonical.Runs]. One trip, and now and then one more to
-// look at the server's eviction policy.
+// look at the server's eviction policy. The run is listed in its scope with the
+// same trip.
 func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.RunState, error) {
 	if err := o.Validate(); err != nil {
 		return canonical.RunState{}, err
@@ -27,19 +28,23 @@ func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.Run
 	if err != nil {
 		return canonical.RunState{}, trouble(ctx, "open", err)
 	}
-	r, err := s.run(ctx, s.lua.open, message{keys: []string{s.keys(o.Run).ledger()}, args: []any{
+	return s.openListed(ctx, o, message{keys: []string{s.keys(o.Run).ledger()}, args: []any{
 		version(), o.Token.Digest(), canonical.Body(meta).SHA256(),
 		o.Duration.Milliseconds(), o.Limits.RecordTTL.Milliseconds(), ledgerMargin.Milliseconds(),
 		o.Budget.Calls, o.Budget.PerTool, o.Budget.Bytes, meta,
 	}})
-	if err != nil {
-		return canonical.RunState{}, trouble(ctx, "open", err)
+}
+
+// openAnswer reads what the script open answered.
+func (s *Store) openAnswer(ctx context.Context, run canonical.RunKey, got delivered) (canonical.RunState, error) {
+	if got.err != nil {
+		return canonical.RunState{}, trouble(ctx, "open", got.err)
 	}
-	switch r.word {
+	switch r := got.reply; r.word {
 	case "opened", "stored":
 		var n numbers
 		now := n.time(r.fields[0])
-		state, err := decodeLedger(o.Run, now, r.fields[1:])
+		state, err := decodeLedger(run, now, r.fields[1:])
 		if err != nil || n.bad {
 			return canonical.RunState{}, refused("open", canonical.CallName{}, canonical.ErrCorrupt)
 		}

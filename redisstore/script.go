@@ -30,6 +30,8 @@ var (
 	resolveSource string
 	//go:embed lua/delete.lua
 	deleteSource string
+	//go:embed lua/enlist.lua
+	enlistSource string
 	//go:embed lua/attach.lua
 	attachSource string
 )
@@ -50,7 +52,7 @@ type script struct {
 
 // scripts are the verbs of the store.
 type scripts struct {
-	open, close, admit, save, complete, sweep, settle, resolve, delete, attach *script
+	open, close, admit, save, complete, sweep, settle, resolve, delete, enlist, attach *script
 }
 
 // newScripts is the table: name, number of keys and arguments, replies.
@@ -77,6 +79,7 @@ func newScripts() scripts {
 			"resolved": {0}, "repeat": {0}, "missing": {0}, "open": {1}, "conflict": {1}, "newer": {0}, "foreign": {0}}),
 		delete: newScript("delete", deleteSource, 4, 2, false, words{
 			"deleted": {0}, "missing": {0}, "open": {1}, "unresolved": {1}, "newer": {0}, "foreign": {0}}),
+		enlist: newScript("enlist", enlistSource, 1, 3, false, words{"listed": {1}, "foreign": {0}}),
 		attach: newScript("attach", attachSource, 1, 1, true, words{"kept": {0}, "dropped": {0}, "foreign": {0}}),
 	}
 }

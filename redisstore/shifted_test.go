@@ -107,6 +107,15 @@ func (s *shifted) Outstanding(ctx context.Context, run canonical.RunKey) (canoni
 	return got, err
 }
 
+func (s *shifted) ListRuns(ctx context.Context, scope canonical.Scope, after canonical.ListedRun, most int) ([]canonical.ListedRun, error) {
+	after.Expires = s.in(after.Expires)
+	list, err := s.Store.ListRuns(ctx, scope, after, most)
+	for i := range list {
+		list[i].Expires = s.out(list[i].Expires)
+	}
+	return list, err
+}
+
 func (s *shifted) head(h canonical.Head) canonical.Head {
 	h.Created, h.Due, h.Ended, h.Expires = s.out(h.Created), s.out(h.Due), s.out(h.Ended), s.out(h.Expires)
 	return h

@@ -26,7 +26,7 @@ func newGood() (*good, storetest.Harness) {
 	g := &good{clock: fakes.NewClock()}
 	g.Store = fakes.NewStore(g.clock)
 	return g, storetest.Harness{
-		Store: g.Store, Now: g.clock.Now, Advance: g.clock.Advance, Keys: g.keys, Fingerprint: g.Fingerprint,
+		Store: g.Store, Now: g.clock.Now, Advance: g.clock.Advance, Keys: g.keys, ScopeKeys: g.scopeKeys, Fingerprint: g.Fingerprint,
 		SnapshotLedger: func(run canonical.RunKey) func() {
 			snapshot, _ := g.SnapshotLedger(run)
 			return func() { g.RestoreLedger(snapshot) }
@@ -42,6 +42,14 @@ func newGood() (*good, storetest.Harness) {
 func (g *good) keys(run canonical.RunKey) []storetest.Key {
 	var keys []storetest.Key
 	for _, e := range g.Entries(run) {
+		keys = append(keys, storetest.Key{Name: e.Name, Expires: e.Expires})
+	}
+	return keys
+}
+
+func (g *good) scopeKeys(scope canonical.Scope) []storetest.Key {
+	var keys []storetest.Key
+	for _, e := range g.ScopeEntries(scope) {
 		keys = append(keys, storetest.Key{Name: e.Name, Expires: e.Expires})
 	}
 	return keys
@@ -88,6 +96,7 @@ type hooks struct {
 	settlement  func(canonical.RunKey, canonical.CallName) (canonical.Settlement, error)
 	find        func(canonical.RunKey, canonical.EvidenceID) (canonical.CallName, error)
 	rawPart     func(canonical.RunKey, canonical.CallName, int64, int) (canonical.RawPart, error)
+	listRuns    func(canonical.Scope, canonical.ListedRun, int) ([]canonical.ListedRun, error)
 	remove      func(canonical.RunKey, canonical.CallName) error
 }
 
@@ -250,6 +259,13 @@ func (h *hooks) RawPart(ctx context.Context, run canonical.RunKey, name canonica
 	return h.Store.RawPart(ctx, run, name, offset, max)
 }
 
+func (h *hooks) ListRuns(ctx context.Context, scope canonical.Scope, after canonical.ListedRun, max int) ([]canonical.ListedRun, error) {
+	if h.listRuns != nil {
+		return h.listRuns(scope, after, max)
+	}
+	return h.Store.ListRuns(ctx, scope, after, max)
+}
+
 func (h *hooks) Delete(ctx context.Context, run canonical.RunKey, name canonical.CallName) error {
 	if h.remove != nil {
 		return h.remove(run, name)
@@ -274,7 +290,7 @@ func (b broken) open() storetest.Harness {
 }
 
 func allBroken() []broken {
-	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenParts(), brokenBatches())
+	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenParts(), brokenLists(), brokenBatches())
 }
 
 func TestSuite_rejects_broken_stores(t *testing.T) {

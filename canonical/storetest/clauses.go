@@ -61,6 +61,7 @@ func clauses() []clause {
 		{"K65", "SettlementOf answers what was settled; a zero Late and Resolved when nothing was."},
 		{"K66", "FindEvidence answers the call that was admitted with the evidence id in this run, also when its record has gone. Any other id, of another run too, is ErrMissing; a run that is gone ErrRunMissing."},
 		{"K67", "RawPart answers bytes of the raw result from offset on: at most max, and at least one unless offset is the size. They are verified, by the digests of the pieces they lie in, or by that of the whole where it is one piece; no piece is moved that they do not lie in. An offset below 0 or beyond the size and a max below 1 are an ArgumentError, no raw is ErrMissing, bytes that do not match ErrCorrupt before any is given."},
+		{"K68", "ListRuns pages over the living runs of one scope by the end of their life, then by id: entries after the given one, at most max. Neither a run that is opened in between nor a second opening moves another run's place. Runs of other scopes are never among them. A scope without runs is an empty list."},
 		{"K70", "delete takes the bodies and gives their capacity back, never the guard, a counter or the order. An open call is ErrStillOpen, one whose effect is unresolved ErrUnresolvedEffect; a missing record is success."},
 		{"K71", "When a run's life is over nothing of it is left, without anybody's doing."},
 	}

@@ -96,9 +96,9 @@ func TestQuote_has_the_whole_clause(t *testing.T) {
 
 func TestSubtests_without_a_capability_are_skipped_aloud(t *testing.T) {
 	t.Parallel()
-	all := needsKeys | needsFingerprint | needsSnapshot | needsPlants | needsCorrupt | needsRawReads | needsDropPiece
-	if got := all.missing(Harness{}); len(got) != 7 {
-		t.Errorf("an empty harness lacks %v, want all seven", got)
+	all := needsKeys | needsFingerprint | needsSnapshot | needsPlants | needsCorrupt | needsRawReads | needsDropPiece | needsScopeKeys
+	if got := all.missing(Harness{}); len(got) != 8 {
+		t.Errorf("an empty harness lacks %v, want all eight", got)
 	}
 	told := ""
 	s := subtest{name: "K01_x", needs: needsKeys, check: func(*probe) { t.Error("a subtest ran without what it needs") }}

@@ -15,6 +15,7 @@
 //	settle.go     K53 to K55, K65   settling and resolving
 //	read.go       K25, K60 to K64   reading, and what must not be read
 //	part.go       K66, K67          evidence by its id, raw results in parts
+//	listing.go    K68               the runs of a scope, and what is kept of a scope
 //	remove.go     K70               deleting
 //	walk*.go      P27               thousands of random messages, compared with a model
 //	bench.go                        what a call and a read cost

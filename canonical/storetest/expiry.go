@@ -287,4 +287,6 @@ func (p *probe) readEverything(calls ...call) {
 	p.must("JoinRun", err)
 	_, err = p.s.Inspect(p.ctx, runKey())
 	p.must("Inspect", err)
+	_, err = p.s.ListRuns(p.ctx, runKey().Scope, canonical.ListedRun{}, 10)
+	p.must("ListRuns", err)
 }

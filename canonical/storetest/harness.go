@@ -23,6 +23,10 @@ type Harness struct {
 	// Keys lists everything that the store keeps of a run, whatever it is called.
 	Keys func(canonical.RunKey) []Key
 
+	// ScopeKeys lists everything that the store keeps of a scope as a whole, beside
+	// what Keys lists of its runs.
+	ScopeKeys func(canonical.Scope) []Key
+
 	// Fingerprint is a text over all content and all expiries of a run; equal ones
 	// mean that nothing was written in between. Time is not moved in between.
 	Fingerprint func(canonical.RunKey) string

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/toolharness/harness/canonical"
@@ -112,6 +113,30 @@ func (s *odd) RawPart(ctx context.Context, key canonical.RunKey, name canonical.
 		return canonical.RawPart{}, err
 	}
 	return canonical.RawPart{Raw: r.Head.Raw, Bytes: r.Raw.Bytes[offset:end], Offset: offset}, nil
+}
+
+func (s *odd) ListRuns(ctx context.Context, scope canonical.Scope, after canonical.ListedRun, most int) (page []canonical.ListedRun, err error) {
+	if err := canonical.CheckListing(scope, after, most); err != nil {
+		return nil, err
+	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	seen := map[canonical.RunKey]bool{}
+	for _, e := range s.log {
+		if seen[e.run] || e.run.Scope != scope {
+			continue
+		}
+		seen[e.run] = true
+		if r := s.read(e.run); r != nil {
+			page = append(page, canonical.ListedRun{Run: e.run.Run, Expires: elsewhere(r.expires)})
+		}
+	}
+	slices.SortFunc(page, canonical.ListedRun.Compare)
+	page = slices.DeleteFunc(page, func(r canonical.ListedRun) bool { return r.Compare(after) <= 0 })
+	return page[:min(len(page), most)], nil
 }
 
 // TestOdd_walks shows that the odd store is as correct as the others, so that

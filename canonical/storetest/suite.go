@@ -27,6 +27,7 @@ const (
 	needsRawReads
 	needsDropPiece
 	needsBatches
+	needsScopeKeys
 )
 
 // missing names the parts that h does not have.
@@ -44,6 +45,7 @@ func (c capability) missing(h Harness) []string {
 		{needsCorrupt, h.Corrupt != nil, "Corrupt"},
 		{needsRawReads, h.RawReads != nil, "RawReads"},
 		{needsDropPiece, h.DropPiece != nil, "DropPiece"},
+		{needsScopeKeys, h.ScopeKeys != nil, "ScopeKeys"},
 		{needsBatches, canBatch(h.Store), "a Store that is a Batcher"},
 	} {
 		if c&part.bit != 0 && !part.have {
@@ -60,7 +62,7 @@ func subtests() []subtest {
 	var all []subtest
 	for _, group := range [][]subtest{
 		runSubtests(), expirySubtests(), admitSubtests(), orderSubtests(), budgetSubtests(), raceSubtests(), byteSubtests(),
-		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), partSubtests(), removeSubtests(),
+		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), partSubtests(), listSubtests(), removeSubtests(),
 	} {
 		all = append(all, group...)
 	}

@@ -136,23 +136,56 @@ func milliseconds(left time.Duration) int64 {
 	return left.Milliseconds()
 }
 
-// Remove takes exactly the keys of the runs away. Each run costs one pass over the server's keys.
+// listOf is the key of the list in which a scope's runs stand, other programs' runs too.
+func listOf(scope canonical.Scope) string {
+	return fmt.Sprintf("%s:v%d:{%s}:runs", redisstore.DefaultPrefix, canonical.SchemaVersion, scope.Digest())
+}
+
+// Remove takes exactly the keys of the runs away, and the runs out of the lists of their scopes. Each run costs one pass
+// over the server's keys.
 func (o *Outside) Remove(ctx context.Context, runs []canonical.RunKey) error {
 	names, err := o.namesOf(ctx, runs)
 	if err != nil {
 		return err
 	}
-	return o.unlink(ctx, names)
+	if err := o.unlink(ctx, names); err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if err := o.client.ZRem(ctx, listOf(run.Scope), string(run.Run)).Err(); err != nil {
+			return unseen(err)
+		}
+	}
+	return nil
 }
 
 // RemoveSeries takes away every key of every run of the scope whose id begins as given, in one pass however many runs
-// there are. The beginning must be one that chance made, or other runs go with it.
+// there are, and takes these runs out of the scope's list. The beginning must be one that chance made, or other runs go
+// with it.
 func (o *Outside) RemoveSeries(ctx context.Context, scope canonical.Scope, id string) error {
 	names, err := o.names(ctx, seriesOf(scope, id))
 	if err != nil {
 		return err
 	}
-	return o.unlink(ctx, names)
+	if err := o.unlink(ctx, names); err != nil {
+		return err
+	}
+	var listed []any
+	found := o.client.ZScan(ctx, listOf(scope), 0, id+"*", scanStep).Iterator() // member and score by turns
+	for member := true; found.Next(ctx); member = !member {
+		if member && strings.HasPrefix(found.Val(), id) {
+			listed = append(listed, found.Val())
+		}
+	}
+	if err := found.Err(); err != nil {
+		return unseen(err)
+	}
+	for part := range slices.Chunk(listed, scanStep) {
+		if err := o.client.ZRem(ctx, listOf(scope), part...).Err(); err != nil {
+			return unseen(err)
+		}
+	}
+	return nil
 }
 
 // CountSeries is how many keys RemoveSeries would take away.
