@@ -24,7 +24,7 @@ const (
 )
 
 // pure packages decide and describe; whatever they need they are handed.
-var pure = owns("evidence", "lifecycle", "canonical", "projector/...", "runprogress", "findings/...", "redact/...")
+var pure = owns("evidence", "lifecycle", "canonical", "projector/...", "runprogress", "findings/...", "redact/...", "retrieval")
 
 // forTests are the suites and the means of our own tests.
 var forTests = owns("canonical/storetest", "projector/projectortest", "internal/redistest", "internal/vectors")
@@ -91,11 +91,13 @@ var arrows = []arrow{
 	{own("findings/..."), append(owns("findings"), core...)},
 	{own("redact"), nil},
 	{own("redact/..."), owns("redact")},
-	{own("boundary"), append(owns("projector", "runprogress", "findings"), core...)},
+	{own("boundary"), append(owns("projector", "runprogress", "findings", "redact"), core...)},
+	{own("retrieval"), append(owns("redact"), core...)},
+	{own("retrieval/tools"), append(owns("boundary", "findings", "projector", "redact", "retrieval", "runprogress"), core...)},
 	{own("redisstore"), core},
 	{own("redisstore/embedded"), append(owns("redisstore"), core...)},
-	{own("fakes"), append(owns("boundary", "projector", "runprogress", "findings"), core...)},
-	{own("executors/..."), append(owns("boundary", "projector/...", "runprogress", "findings"), core...)},
+	{own("fakes"), append(owns("boundary", "projector", "runprogress", "findings", "redact"), core...)},
+	{own("executors/..."), append(owns("boundary", "projector/...", "runprogress", "findings", "redact"), core...)},
 	{own("examples/..."), []string{vectors.Module + "/..."}},
 	{own("internal/..."), nil},
 }
