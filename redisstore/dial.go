@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -26,8 +27,11 @@ const (
 	// Elsewhere there is nobody else to ask.
 	clusterDials = 1
 
-	// ioTimeout is for one write or the wait for one reply.
-	ioTimeout = 3 * time.Second
+	// ioTimeout is for one write or the wait for one reply. On a cluster a node that
+	// hangs costs it twice: once the command that waits, and once the question who
+	// is master, which the client puts to any node.
+	ioTimeout        = 3 * time.Second
+	clusterIOTimeout = 1500 * time.Millisecond
 
 	// retries of a command or pipeline whose reply was lost. A cluster client
 	// counts in the same number how often it follows a slot that has moved.
@@ -70,7 +74,31 @@ func Dial(ctx context.Context, address string, o *Options) (*Store, error) {
 		_ = client.Close() // the first error is the one that says what is wrong
 		return nil, trouble(ctx, "dial", err)
 	}
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		s.watch(cluster)
+	}
 	return s, nil
+}
+
+// watch has a cluster client look who is master, whether or not there is traffic.
+// By itself it looks when a command begins and acts on it with the next: where all
+// commands wait for a node that hangs, it would not look at all.
+func (s *Store) watch(cluster *redis.ClusterClient) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	s.unwatch = sync.OnceFunc(func() { close(stop); <-done })
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(clusterReload)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				cluster.ReloadState(context.Background()) // in the background, one at a time
+			case <-stop:
+				return
+			}
+		}
+	}()
 }
 
 // maxPool bounds Options.PoolSize, and maxRetries Options.MaxRetries: beyond
@@ -120,6 +148,8 @@ func (t target) client(o *Options) redis.UniversalClient {
 	case formCluster:
 		c := u.Cluster()
 		c.ClusterStateReloadInterval, c.DialerRetries = clusterReload, clusterDials
+		c.ReadTimeout = cmp.Or(o.IOTimeout, clusterIOTimeout)
+		c.WriteTimeout = c.ReadTimeout
 		c.MaxRedirects = max(1, u.MaxRetries) // a slot that has moved is followed once, whatever was asked for
 		c.MaxRetries = -1                     // of one node: or each of the above would be so many
 		return redis.NewClusterClient(c)

@@ -39,11 +39,11 @@ func TestDial_settings(t *testing.T) {
 	}
 	for _, address := range []string{"redis+cluster://h,i", "rediss+cluster://u:p@h"} {
 		o := clientOf(t, address, &Options{}).(*redis.ClusterClient).Options()
-		if !o.ContextTimeoutEnabled || o.MaxRedirects != 3 || o.MaxRetries != -1 || o.ReadTimeout != 3*time.Second || o.WriteTimeout != 3*time.Second ||
+		if !o.ContextTimeoutEnabled || o.MaxRedirects != 3 || o.MaxRetries != -1 || o.ReadTimeout != 1500*time.Millisecond || o.WriteTimeout != 1500*time.Millisecond ||
 			o.DialTimeout != 2*time.Second || o.DialerRetries != 1 || o.ClusterStateReloadInterval != time.Second || o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
 			t.Errorf("%s: settings %+v", address, o)
 		}
-		if o := clientOf(t, address, own).(*redis.ClusterClient).Options(); o.MaxRedirects != 7 || o.MaxRetries != -1 || o.PoolSize != 3 {
+		if o := clientOf(t, address, own).(*redis.ClusterClient).Options(); o.MaxRedirects != 7 || o.MaxRetries != -1 || o.PoolSize != 3 || o.ReadTimeout != time.Hour || o.WriteTimeout != time.Hour {
 			t.Errorf("%s: settings %+v, want those asked for", address, o)
 		}
 		if o := clientOf(t, address, &Options{MaxRetries: -1}).(*redis.ClusterClient).Options(); o.MaxRedirects != 1 {

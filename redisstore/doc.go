@@ -87,17 +87,63 @@
 // type are refused and not changed. Errors of this package have neither keys nor
 // bodies, addresses or secrets in them, in any format.
 //
-// # What may be lost, by deployment
+// # What is promised where
 //
-//	one server, no persistence         everything, when it stops
-//	appendfsync everysec               up to two seconds of acknowledged writes
-//	appendfsync always                 nothing that the disk has kept
-//	replicas, Sentinel, Cluster        what the promoted replica had not received
-//	maxmemory-policy not noeviction    any key at any time; OpenRun refuses
+// Each line names the test that shows it, or says that none does.
 //
-// The strength that is reported is always "memory". A loss that some process
-// noticed, because it had seen a later sequence than the ledger has, marks the
-// run as damaged.
+//	one server, noeviction
+//	  every clause of the contract                        TestT64_conformance
+//	  restart without persistence: all is missing,        TestServerFault
+//	    nothing comes back half
+//	  restart with appendfsync always: nothing is lost    TestServerFault
+//	  restart with appendfsync everysec: up to two        not tested
+//	    seconds of acknowledged writes are lost
+//	  loading, busy, full, without its scripts: a typed   TestServerFault TestMemory TestScript
+//	    answer, and nothing half written
+//	with replicas
+//	  strength "memory": what the promoted replica had    TestFailover (counts it)
+//	    not received is lost
+//	  Options.Replicas: a call is entered only once so    TestReplicas_too_few
+//	    many have its admission
+//	  none of those is lost when a replica takes over     TestFailover
+//	  Sentinel: calls go on with the promoted replica     TestFailover TestDial_sentinel
+//	  a replica taken for the primary refuses writes      TestServerFault TestHealth_of_a_replica
+//	Cluster
+//	  every clause of the contract                        TestT64_conformance TestWalk_cluster
+//	  a primary that dies or hangs: admissions go on      TestFailover (a target, it is measured)
+//	    after the node timeout and two seconds
+//	  a primary without the scripts is given them         TestFailover_scripts_are_unknown_to_the_new_primary
+//	  a slot that has moved is followed                   TestCluster_slot_moves
+//	  a slot on its way: carried out, or trouble and      TestResharding
+//	    then sent again; nothing half written
+//	maxmemory-policy
+//	  noeviction                                          TestMemory
+//	  any other: no run is opened, unless the options     TestEviction
+//	    accept it; then any key may go at any time
+//	  a ledger that was evicted does not come back        TestLedger_that_is_lost
+//	other servers
+//	  Redis 7.2 and later                                 not tested
+//	  Redis 6.2: nothing is used that it lacks            not tested
+//	  Valkey: as Redis 7.2                                not tested
+//
+// A loss that some process noticed, because it had seen a later sequence than the
+// ledger has, marks the run as damaged. What no living process has seen cannot be
+// noticed.
+//
+// # Acknowledgements of replicas
+//
+// Options.Replicas puts WAIT behind every admission, saving and ending, in the same
+// write on the connection that wrote: no trip more. What was reached is reported as
+// the strength, "memory" or "replicas:n"; a record that is read later says "memory",
+// since nobody kept it. An admission that reached fewer than were asked for is ended
+// by the store as STORE_UNAVAILABLE, not started, and refused with
+// [canonical.ErrStrength]; it keeps its record and its place in the budgets. An ending
+// that reached fewer is an ending, with the strength that it has.
+//
+// A replica that has acknowledged may still fail with its primary, and a cluster whose
+// only replica has just been promoted has nobody to ask: calls are refused until
+// there is another. On a cluster such messages do not follow a slot that is on its
+// way: they are trouble until it has arrived.
 //
 // # Not guaranteed
 //
@@ -108,9 +154,8 @@
 //
 // Deadlines are as exact as the clocks of the servers agree. Scripts ask TIME;
 // readers take the ledger's expiry less its PTTL, since a cluster client would
-// send TIME, which has no key, to any node. Redis 7.0 is what
-// is tested; 6.2 and Valkey are used with nothing that they lack, and are not
-// tested. Lua never parses JSON, and Go alone reads it.
+// send TIME, which has no key, to any node. Lua never parses JSON, and Go alone
+// reads it.
 //
 // # Use
 //
@@ -123,8 +168,10 @@
 //	...
 //	b, err := boundary.New(boundary.Config{Store: store, ...})
 //
-// With a client of your own, use [New] and set ContextTimeoutEnabled on it. For
-// tests and demonstrations there is package embedded, a server in the process.
+// With a client of your own, use [New]; Health names the settings of it that are
+// wrong. A cluster client of your own looks who is master only while commands begin,
+// where Dial's looks every second. For tests and demonstrations there is package
+// embedded, a server in the process.
 //
 // Sources: rows C08, C10, C13 to C15, C22 to C29, C36 of docs/sources.md.
 package redisstore

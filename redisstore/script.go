@@ -113,10 +113,22 @@ type message struct {
 
 // run sends a script in one trip and, where the server does not know it, once
 // more with its text. A script is never loaded ahead: that would be a trip.
+//
+// On a cluster it goes to the slot's node first. A node that hangs costs one timeout
+// then, after which the client looks for the node again; the client itself would ask
+// the same node twice before it looks.
 func (s *Store) run(ctx context.Context, sc *script, m message) (reply, error) {
-	cmd := sc.by(ctx, s.client, false, m)
+	var to commander = s.client
+	if node, only := s.node(ctx, m.keys[0]); node != nil && !only {
+		to = node
+	}
+	cmd := sc.by(ctx, to, false, m)
+	if to != commander(s.client) && elsewhere(cmd.Err()) && ctx.Err() == nil {
+		to = s.client
+		cmd = sc.by(ctx, to, false, m)
+	}
 	if unknownScript(cmd.Err()) {
-		cmd = sc.by(ctx, s.client, true, m)
+		cmd = sc.by(ctx, to, true, m)
 	}
 	return sc.reply(cmd)
 }

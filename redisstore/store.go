@@ -37,18 +37,19 @@ type Options struct {
 	PoolSize    int           // connections per node; zero: 10 for each CPU
 	MaxRetries  int           // of a command whose answer was lost; zero: 3, -1: none
 	DialTimeout time.Duration // zero: 2 s
-	IOTimeout   time.Duration // for one read or write where the context allows more; zero: 3 s
+	IOTimeout   time.Duration // for one read or write where the context allows more; zero: 3 s, on a cluster 1.5 s
 }
 
 // Store keeps runs and records on Redis. It implements [canonical.Store] and is
 // safe for concurrent use.
 type Store struct {
-	client redis.UniversalClient
-	prefix string
-	accept bool
-	owned  bool
-	lua    scripts
-	acks   acks // what is asked of replicas
+	client  redis.UniversalClient
+	prefix  string
+	accept  bool
+	owned   bool
+	unwatch func() // ends the goroutine of a cluster; nil without
+	lua     scripts
+	acks    acks // what is asked of replicas
 
 	mu     sync.Mutex
 	policy policy // what was last seen of the server's eviction policy
@@ -90,6 +91,9 @@ func New(client redis.UniversalClient, o *Options) (*Store, error) {
 func (s *Store) Close() error {
 	if !s.owned {
 		return nil
+	}
+	if s.unwatch != nil {
+		s.unwatch()
 	}
 	if err := s.client.Close(); err != nil {
 		return &Error{Op: "close", cause: err}
