@@ -13,8 +13,8 @@ import (
 
 func TestExport(t *testing.T) {
 	onStores(t, backends(), []scenario{
-		{"E96_a_run_is_one_file_that_verifies_offline", exportsRun},
-		{"E46_what_cannot_be_read_is_not_exported", exportRefuses},
+		{"a_run_is_one_file_that_verifies_offline", exportsRun},
+		{"what_cannot_be_read_ends_the_export", exportRefuses},
 	})
 }
 
@@ -154,6 +154,9 @@ func TestVerify_every_byte_counts(t *testing.T) {
 			altered[at] ^= flip
 			_, err := retrieval.Verify(bytes.NewReader(altered))
 			wantNear(t, fmt.Sprintf("byte %d flipped by %#x", at, flip), err, line+1, names[line])
+		}
+		if b != '\n' && at%3 != 0 { // flips are for every byte, these are slow and alike
+			continue
 		}
 		_, err := retrieval.Verify(bytes.NewReader(append(bytes.Clone(file[:at]), file[at+1:]...)))
 		wantNear(t, fmt.Sprintf("byte %d taken out", at), err, line+1, names[line])

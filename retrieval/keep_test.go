@@ -17,7 +17,7 @@ import (
 func TestProtected(t *testing.T) {
 	onStores(t, backends(), []scenario{
 		{"S62_E79_what_has_no_verified_result_is_protected", protection},
-		{"S63_E83_a_settled_result_lifts_protection", settledLifts},
+		{"S63_S74_E83_E88_a_settled_result_lifts_protection", settledLifts},
 		{"S66_E84_E85_S30_E54_acknowledgements_that_are_refused", refusedAcks},
 	})
 }
@@ -105,7 +105,7 @@ func settledLifts(t *testing.T, d *deck) {
 	if err := receipts.Acknowledge(t.Context(), b.Reader, pair("c1", "search"), ref); err != nil || receipts.Protected(pair("c1", "search")) {
 		t.Errorf("acknowledged: %v", err)
 	}
-	if old := receipts.Recent()[0]; old.Code != lifecycle.ResultNotStored { // S74, E88
+	if old := receipts.Recent()[0]; old.Code != lifecycle.ResultNotStored {
 		t.Errorf("the receipt says %q now, it said RESULT_NOT_STORED", old.Code)
 	}
 	if raw, err := b.Open(t.Context(), ref); err != nil || string(raw) != "kept by the host" {

@@ -20,11 +20,13 @@ func TestRead(t *testing.T) {
 		{"S34_E39_chunks_of_every_size_are_the_view", everySize},
 		{"S36_offsets_and_sizes_at_and_beyond_their_limits", limitsOfRead},
 		{"S40_a_reference_that_does_not_fit_is_refused", misfits},
-		{"S41_E36_foreign_missing_and_expired_look_the_same", sameMissing},
+		{"S41_E36_E46_foreign_missing_and_deleted_look_the_same", sameMissing},
 		{"S46_E43_what_is_handed_out_is_detached", detached},
 		{"S50_E74_a_stronger_reader_raises_no_strength", strengths},
-		{"S82_S86_S23_views_have_no_credentials_and_the_raw_keeps_them", redactedView},
-		{"B99_a_reference_to_expired_evidence_is_missing", expiredEvidence},
+		{"S82_S83_S86_E90_E91_views_have_no_credentials_and_the_raw_keeps_them", redactedView},
+		{"B99_E44_a_reference_to_expired_evidence_is_missing", expiredEvidence},
+		{"S85_E92_a_failing_policy_withholds_the_view_and_hurts_no_record", failingPolicy},
+		{"E91_B75_a_policy_that_changes_between_two_chunks", changedPolicy},
 		{"B75_ranges_of_what_a_model_saw_only_in_part", ranges},
 	})
 }
@@ -312,9 +314,7 @@ func withPolicy(t *testing.T, d *deck, p policy) *retrieval.Reader {
 	return reader(t, retrieval.Config{Store: d.Store, Redactor: r})
 }
 
-func TestRead_a_policy_that_changes_between_two_chunks(t *testing.T) {
-	t.Parallel()
-	d := fakeDeck(t)
+func changedPolicy(t *testing.T, d *deck) {
 	b := newBench(t, d)
 	ref := b.kept(b.run, "c1", "some name and another name")
 	before := withPolicy(t, d, policy{version: "1", with: "who"})
@@ -336,10 +336,15 @@ func TestRead_a_policy_that_changes_between_two_chunks(t *testing.T) {
 	if same := withPolicy(t, d, policy{version: "3", with: "who"}); readAll(t, same, ref, 6) != "some who and another who" {
 		t.Error("a policy that shows the same gives another view")
 	}
+}
+
+func failingPolicy(t *testing.T, d *deck) {
+	b := newBench(t, d)
+	ref := b.kept(b.run, "c1", "some name")
 	withheld := withPolicy(t, d, policy{version: "4", fails: true})
-	_, err = withheld.Read(t.Context(), ref, retrieval.Part{})
+	_, err := withheld.Read(t.Context(), ref, retrieval.Part{})
 	want(t, "failing policy", err, retrieval.ErrWithheld)
 	if raw, err := withheld.Open(t.Context(), ref); err != nil || len(raw) == 0 {
-		t.Errorf("Open under a failing policy: %v", err) // S85: the record is not hurt
+		t.Errorf("Open under a failing policy: %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func (e *FileError) Unwrap() error { return ErrExport }
 // kept elsewhere.
 func Verify(in io.Reader) (Manifest, error) {
 	v := &verifier{whole: sha256.New(), ids: map[canonical.EvidenceID]bool{}, last: -1}
-	lines := bufio.NewReaderSize(in, 64<<10)
+	lines := bufio.NewReaderSize(in, 8<<10)
 	for {
 		line, err := readLine(lines)
 		if errors.Is(err, io.EOF) && len(line) == 0 {
