@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-redis check-data race fuzz bench lint build scenarios check faults soak
+.PHONY: help demo test test-redis check-data race fuzz bench bench-peers lint build scenarios check faults soak
 
 # The one place that pins the linter. It never enters go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -43,8 +43,12 @@ race: ## Run all tests with the race detector (needs a C compiler)
 fuzz: ## Fuzz every target for FUZZTIME (1m) each
 	@.ci/fuzz $(FUZZTIME)
 
-bench: ## Run every benchmark for BENCHTIME (1s) each
+bench: ## Run every Go benchmark for BENCHTIME (1s), then print the tables; ARGS="-only calls -o json" for less or for keeping
 	@$(call each,go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...)
+	@go run ./benchmarks/cmd/bench $(if $(filter 1x,$(BENCHTIME)),-once) $(ARGS)
+
+bench-peers: ## The same work with DBOS and Temporal, each where it can be had; downloads their modules
+	@cd benchmarks/peers && GOWORK=off go run . $(ARGS)
 
 lint: ## Format, vet, staticcheck, and go.mod files that say what is used
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }

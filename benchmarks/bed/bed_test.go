@@ -19,7 +19,7 @@ import (
 func TestClient_has_the_options_of_Dial(t *testing.T) {
 	t.Parallel()
 	mini := redistest.Mini(t)
-	store, err := redisstore.Dial(t.Context(), mini.URL(), &redisstore.Options{PoolSize: 7})
+	store, err := redisstore.Dial(t.Context(), mini.URL(), &redisstore.Options{PoolSize: 7, IOTimeout: IOTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

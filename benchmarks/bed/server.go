@@ -46,7 +46,7 @@ func (s *Server) ready(err error) (*Server, error) {
 		return nil, errors.Join(err, s.host.close())
 	}
 	for _, node := range s.nodes {
-		s.asks = append(s.asks, redis.NewClient(&redis.Options{Addr: node.Addr(), PoolSize: 1, DisableIdentity: true, ReadTimeout: time.Minute}))
+		s.asks = append(s.asks, ClientOf(node.Addr(), 1))
 	}
 	return s, nil
 }
@@ -92,14 +92,19 @@ func (s *Server) Empty(ctx context.Context, pages bool) error {
 	return nil
 }
 
-// Client makes a client with the options of the one that redisstore.Dial makes.
+// IOTimeout is what a read or write may take: more than anybody would wait for, since
+// nothing here fails for being slow. The store's clients get it too.
+const IOTimeout = time.Minute
+
+// Client makes a client with the options of the one that redisstore.Dial makes, where
+// it is told the same IOTimeout.
 func (s *Server) Client(pool int) *redis.Client { return ClientOf(s.Addr(), pool) }
 
 // ClientOf is Client for a server that is not ours, an embedded one for instance.
 func ClientOf(addr string, pool int) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: addr, PoolSize: pool, MaxRetries: 3,
-		DialTimeout: 2 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+		DialTimeout: 2 * time.Second, ReadTimeout: IOTimeout, WriteTimeout: IOTimeout,
 		ContextTimeoutEnabled: true, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})

@@ -36,40 +36,40 @@ type Sample struct {
 // Take does the work once. The first error of a call ends it.
 func Take(ctx context.Context, w Work) (Sample, error) {
 	times := make([]time.Duration, w.Calls)
-	runtime.GC()
-	before, err := w.look(ctx)
-	if err != nil {
+	var s spent
+	if err := w.ask(ctx, &s.use[0]); err != nil {
 		return Sample{}, err
 	}
+	runtime.GC()
+	s.look(0)
 	took, err := w.run(ctx, times)
 	if err != nil {
 		return Sample{}, err
 	}
-	after, err := w.look(ctx)
-	if err != nil {
+	s.look(1) // before the server is asked, which is work of this process
+	if err := w.ask(ctx, &s.use[1]); err != nil {
 		return Sample{}, err
 	}
-	return w.sample(times, took, before, after), nil
+	return w.sample(times, took, s), nil
 }
 
-// look is what process and server have used up to now.
-type look struct {
-	mem    runtime.MemStats
-	client time.Duration
-	use    bed.Use
+// spent is what process and server had used before and after.
+type spent struct {
+	mem    [2]runtime.MemStats
+	client [2]time.Duration
+	use    [2]bed.Use
 }
 
-func (w Work) look(ctx context.Context) (look, error) {
-	var l look
-	var err error
+func (s *spent) look(at int) {
+	runtime.ReadMemStats(&s.mem[at])
+	s.client[at] = processTime()
+}
+
+func (w Work) ask(ctx context.Context, use *bed.Use) (err error) {
 	if w.Server != nil {
-		if l.use, err = w.Server.Use(ctx); err != nil {
-			return l, err
-		}
+		*use, err = w.Server.Use(ctx)
 	}
-	runtime.ReadMemStats(&l.mem)
-	l.client = processTime()
-	return l, nil
+	return err
 }
 
 // run lets the callers take numbers until there are none left.
@@ -100,9 +100,9 @@ func (w Work) run(ctx context.Context, times []time.Duration) (time.Duration, er
 	return time.Since(start), first
 }
 
-func (w Work) sample(times []time.Duration, took time.Duration, before, after look) Sample {
+func (w Work) sample(times []time.Duration, took time.Duration, x spent) Sample {
 	n := float64(w.Calls)
-	use := after.use.Sub(before.use)
+	use := x.use[1].Sub(x.use[0])
 	if w.Server != nil {
 		use.Reads -= w.Server.Questions()
 	}
@@ -110,8 +110,8 @@ func (w Work) sample(times []time.Duration, took time.Duration, before, after lo
 	at := func(q float64) time.Duration { return times[int(q*float64(len(times)-1))] }
 	return Sample{
 		Rate: n / took.Seconds(), P50: at(0.5), P99: at(0.99), Max: times[len(times)-1],
-		Allocs: float64(after.mem.Mallocs-before.mem.Mallocs) / n, AllocSize: float64(after.mem.TotalAlloc-before.mem.TotalAlloc) / n,
-		Client: time.Duration(float64(after.client-before.client) / n), Redis: time.Duration(float64(use.CPU) / n),
+		Allocs: float64(x.mem[1].Mallocs-x.mem[0].Mallocs) / n, AllocSize: float64(x.mem[1].TotalAlloc-x.mem[0].TotalAlloc) / n,
+		Client: time.Duration(float64(x.client[1]-x.client[0]) / n), Redis: time.Duration(float64(use.CPU) / n),
 		Reads: float64(use.Reads) / n, In: float64(use.In) / n, Out: float64(use.Out) / n, Kept: float64(use.Memory) / n,
 	}
 }
