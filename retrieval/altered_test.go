@@ -192,31 +192,33 @@ func replaced(t *testing.T, d *deck) {
 
 // The store in memory has one way of being damaged.
 func TestAltered_in_memory(t *testing.T) {
-	t.Parallel()
-	t.Run("fake/E40_a_flipped_bit_is_found_before_a_byte_is_served", func(t *testing.T) {
-		d := fakeDeck(t)
-		b := newBench(t, d)
-		ref := b.kept(b.run, "c1", "as it was")
-		b.kept(b.run, "c2", "fine")
-		if !d.Store.(*fakes.Store).Corrupt(canonical.Identity{RunKey: b.run.Key(), Call: named("c1")}) {
-			t.Fatal("nothing to corrupt")
-		}
-		_, err := b.Read(t.Context(), ref, retrieval.Part{})
-		want(t, "read", err, retrieval.ErrCorrupt)
-		_, err = b.Open(t.Context(), ref)
-		want(t, "open", err, retrieval.ErrCorrupt)
-		_, err = b.Record(t.Context(), ref)
-		want(t, "record", err, retrieval.ErrCorrupt)
-		_, err = b.Export(t.Context(), &bytes.Buffer{}, "run-1")
-		if e := want(t, "export", err, retrieval.ErrCorrupt); e.Field != "call :c1" {
-			t.Errorf("field %q", e.Field)
-		}
-		if !d.Store.(*fakes.Store).SetForeign(canonical.Identity{RunKey: b.run.Key(), Call: named("c1")}) {
-			t.Fatal("nothing to replace")
-		}
-		page, err := b.List(t.Context(), retrieval.Filter{Tool: "search"}, "", 0)
-		if err != nil || ids(page.Entries) != "c1 c2" || page.Entries[0].Fault == nil {
-			t.Errorf("listed %s, %v: an unreadable record hides no other", ids(page.Entries), err)
-		}
+	onStores(t, []backend{{"fake", fakeDeck}}, []scenario{
+		{"E40_a_flipped_bit_is_found_before_a_byte_is_served", flippedInMemory},
 	})
+}
+
+func flippedInMemory(t *testing.T, d *deck) {
+	b := newBench(t, d)
+	ref := b.kept(b.run, "c1", "as it was")
+	b.kept(b.run, "c2", "fine")
+	if !d.Store.(*fakes.Store).Corrupt(canonical.Identity{RunKey: b.run.Key(), Call: named("c1")}) {
+		t.Fatal("nothing to corrupt")
+	}
+	_, err := b.Read(t.Context(), ref, retrieval.Part{})
+	want(t, "read", err, retrieval.ErrCorrupt)
+	_, err = b.Open(t.Context(), ref)
+	want(t, "open", err, retrieval.ErrCorrupt)
+	_, err = b.Record(t.Context(), ref)
+	want(t, "record", err, retrieval.ErrCorrupt)
+	_, err = b.Export(t.Context(), &bytes.Buffer{}, "run-1")
+	if e := want(t, "export", err, retrieval.ErrCorrupt); e.Field != "call :c1" {
+		t.Errorf("field %q", e.Field)
+	}
+	if !d.Store.(*fakes.Store).SetForeign(canonical.Identity{RunKey: b.run.Key(), Call: named("c1")}) {
+		t.Fatal("nothing to replace")
+	}
+	page, err := b.List(t.Context(), retrieval.Filter{Tool: "search"}, "", 0)
+	if err != nil || ids(page.Entries) != "c1 c2" || page.Entries[0].Fault == nil {
+		t.Errorf("listed %s, %v: an unreadable record hides no other", ids(page.Entries), err)
+	}
 }
