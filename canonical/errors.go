@@ -55,6 +55,7 @@ var (
 	ErrRunMissing       = errors.New("no such run, or it has expired")
 	ErrRunTaken         = errors.New("the run belongs to another token")
 	ErrRunConflict      = errors.New("the run was opened with other parameters")
+	ErrQuota            = errors.New("the scope's quota is exhausted")
 	ErrRunTooLong       = errors.New("the run would outlive its first record")
 	ErrRunClosed        = errors.New("the run is closed")
 	ErrRunDamaged       = errors.New("the run has lost acknowledged writes")

@@ -33,6 +33,7 @@ type Store interface {
 	Effects
 	Reader
 	Remover
+	Quotas
 }
 
 // Runs opens and closes runs.
@@ -210,4 +211,30 @@ type Reader interface {
 //	K71 When a run's life is over nothing of it is left, without anybody's doing.
 type Remover interface {
 	Delete(context.Context, RunKey, CallName) error
+}
+
+// Quotas keeps what the runs of a scope hold together within bounds: exactly, from
+// any number of processes, and refusing, never evicting.
+//
+//	K72 With a quota, open reserves the run's whole capacity in its scope before the
+//	    run exists: Budget.Calls records, Budget.Bytes bytes. Where the sum of all
+//	    reservations would pass the quota the answer is ErrQuota with Wanted and
+//	    Limit of the first number that does not fit, records before bytes, and
+//	    nothing is written. A budget without limit under a quota is an
+//	    ArgumentError. Opening a run that is there reserves nothing, whatever its
+//	    answer and its quota, which K02 and K03 do not compare.
+//	K73 close gives back what a run with a reservation has not used: it keeps
+//	    LastSeq records and Reserved bytes, those of open calls included. Endings
+//	    and deletions after it are given back by the next close, and by
+//	    ReleaseRun, which needs no token and leaves a run that is not closed as it is; a run
+//	    that is gone is ErrRunMissing. Sums are exact then.
+//	K74 A reservation whose run's life is over counts for nothing, without anybody's
+//	    doing.
+//	K75 Of concurrent openings for the last of a quota exactly as many succeed as
+//	    fit.
+//	K76 ScopeUse answers what all reservations that count come to, and changes
+//	    nothing; of an unknown scope nothing.
+type Quotas interface {
+	ScopeUse(context.Context, Scope) (Use, error)
+	ReleaseRun(context.Context, RunKey) error
 }

@@ -17,6 +17,7 @@ type Opening struct {
 	Budget    Budget        // without zero fields
 	Limits    Limits        // without zero fields
 	Continues []RunID       // earlier runs of the same scope, at most MaxContinues
+	Quota     Quota         // of the scope, by the host's word now; no parameter of the run
 }
 
 // MaxContinues bounds Opening.Continues.

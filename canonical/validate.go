@@ -51,6 +51,9 @@ func (o Opening) Validate() error {
 	if err := o.checkBudget(); err != nil {
 		return err
 	}
+	if err := o.checkQuota(); err != nil {
+		return err
+	}
 	if len(o.Continues) > MaxContinues {
 		return &ArgumentError{Op: "open", Field: "continues", Reason: "too many runs", Size: int64(len(o.Continues)), Limit: MaxContinues}
 	}

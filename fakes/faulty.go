@@ -155,7 +155,7 @@ func (f *Faulty) signal(m Method, call int) chan struct{} {
 	return f.reached[m][call]
 }
 
-// nothing lets the two methods without a result go through.
+// nothing lets the methods without a result go through.
 func nothing(ctx context.Context, f *Faulty, m Method, send func() error) error {
 	_, err := through(ctx, f, m, func() (struct{}, error) { return struct{}{}, send() })
 	return err

@@ -105,3 +105,13 @@ func (f *Faulty) ListRuns(ctx context.Context, scope canonical.Scope, after cano
 func (f *Faulty) Delete(ctx context.Context, run canonical.RunKey, call canonical.CallName) error {
 	return nothing(ctx, f, MethodDelete, func() error { return f.inner.Delete(ctx, run, call) })
 }
+
+// ScopeUse implements [canonical.Quotas].
+func (f *Faulty) ScopeUse(ctx context.Context, scope canonical.Scope) (canonical.Use, error) {
+	return through(ctx, f, MethodScopeUse, func() (canonical.Use, error) { return f.inner.ScopeUse(ctx, scope) })
+}
+
+// ReleaseRun implements [canonical.Quotas].
+func (f *Faulty) ReleaseRun(ctx context.Context, run canonical.RunKey) error {
+	return nothing(ctx, f, MethodReleaseRun, func() error { return f.inner.ReleaseRun(ctx, run) })
+}

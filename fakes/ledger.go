@@ -82,6 +82,9 @@ func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.Run
 	if r := s.find(o.Run, now); r != nil {
 		return r.ledger.reopen(o, now)
 	}
+	if err := s.mayReserve(o, now); err != nil {
+		return canonical.RunState{}, err
+	}
 	r := newRun(o, now)
 	s.runs[o.Run] = r
 	return r.ledger.state(now), nil
@@ -110,6 +113,10 @@ func newRun(o canonical.Opening, now time.Time) *run {
 	token := o.Token.Digest()
 	o.Token = ""
 	o.Continues = slices.Clone(o.Continues)
+	var reserved *share
+	if o.Quota.Set() {
+		reserved = &share{records: int64(o.Budget.Calls), bytes: o.Budget.Bytes}
+	}
 	deadline := now.Add(o.Duration.Truncate(time.Millisecond))
 	return &run{
 		ledger: ledger{
@@ -122,6 +129,7 @@ func newRun(o canonical.Opening, now time.Time) *run {
 		effects: map[canonical.CallName]time.Time{},
 		settled: map[canonical.CallName]*settlement{},
 		foreign: map[canonical.CallName]bool{},
+		share:   reserved,
 	}
 }
 
@@ -180,5 +188,6 @@ func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.Cl
 	}
 	r.ledger.notice(c.Seen)
 	r.ledger.closed = true
+	r.release()
 	return canonical.ClosedRun{LastSeq: r.ledger.lastSeq, Open: names(r.openCalls()), Unresolved: names(byDue(r.effects))}, nil
 }

@@ -27,6 +27,8 @@ const (
 	MethodRawPart      Method = "RawPart"
 	MethodListRuns     Method = "ListRuns"
 	MethodDelete       Method = "Delete"
+	MethodScopeUse     Method = "ScopeUse"
+	MethodReleaseRun   Method = "ReleaseRun"
 )
 
 // Methods lists all of them, in the order of the interface.
@@ -35,5 +37,6 @@ func Methods() []Method {
 		MethodOpenRun, MethodJoinRun, MethodInspect, MethodCloseRun, MethodAdmit, MethodSave, MethodComplete,
 		MethodOutstanding, MethodSweep, MethodSettle, MethodResolve, MethodHeads, MethodView, MethodRecord,
 		MethodOrder, MethodSettlementOf, MethodFindEvidence, MethodRawPart, MethodListRuns, MethodDelete,
+		MethodScopeUse, MethodReleaseRun,
 	}
 }

@@ -48,14 +48,21 @@ func (s *Store) scope(scope canonical.Scope, now time.Time) []*run {
 func (s *Store) ScopeEntries(scope canonical.Scope) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var last time.Time
+	var listed, held time.Time
 	for _, r := range s.scope(scope, s.now()) {
-		if r.ledger.expires.After(last) {
-			last = r.ledger.expires
+		if r.ledger.expires.After(listed) {
+			listed = r.ledger.expires
+		}
+		if r.share != nil && r.ledger.expires.After(held) {
+			held = r.ledger.expires
 		}
 	}
-	if last.IsZero() {
-		return nil
+	var entries []Entry
+	if !held.IsZero() {
+		entries = append(entries, Entry{"held", held}, Entry{"quota", held})
 	}
-	return []Entry{{"runs", last}}
+	if !listed.IsZero() {
+		entries = append(entries, Entry{"runs", listed})
+	}
+	return entries
 }

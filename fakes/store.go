@@ -48,6 +48,7 @@ type run struct {
 	effects map[canonical.CallName]time.Time // not read and not known, by due time; zero: ended unknown
 	settled map[canonical.CallName]*settlement
 	foreign map[canonical.CallName]bool
+	share   *share // of the scope's quota; nil for a run that was opened without one
 }
 
 // now is the store's time. The mutex is held.

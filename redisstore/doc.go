@@ -17,6 +17,8 @@
 //	                                   time; 0 where the outcome is known to be unknown   the run
 //	P:{S:R}:settled:<name> hash        what became known after a record's end             the run
 //	P:{S}:runs             sorted set  ids of a scope's runs, by the end of their life    its last run
+//	P:{S}:held             sorted set  reservations of its quota, likewise                their last run
+//	P:{S}:quota            hash        sums over them, and the numbers of each            their last run
 //
 // A name is <turn>:<tool_call_id>; the first colon ends the turn. Times are
 // milliseconds of the server's clock. An expiry is chosen once: the run's by
@@ -36,6 +38,7 @@
 //	rb tb cb    budgets: calls, calls of one tool, bytes; -1 without limit
 //	sq rs       last sequence = number of admissions; bytes reserved and used
 //	u:<tool>    calls of that tool
+//	qm          mark of the reservation that the run was opened under, if any
 //	c:<name>    guard: the sequence of the call that has this name; never removed
 //	e:<id>      name of the call with that evidence id
 //
@@ -58,6 +61,16 @@
 //	v           schema version
 //	lo lm lf lt late outcome's digest, verdict and descriptors (JSON), payload fields, time
 //	rv re rt    verdict, what it rests on, time
+//
+// Of a scope's quota:
+//
+//	n b         records and bytes of all reservations, those too that are over and
+//	            not yet taken out
+//	r:<id>:<mark> records, bytes, and when the run was seen to hold them
+//
+// A reservation is marked with the opening that made it. So of two openings of one
+// run, each with its own, the one that does not get the run gives back its own and
+// nothing else. One whose process died in between counts until its time is over.
 //
 // A record exists when it has st. Every other field has a colon and is a
 // payload: <kind>:<claim>:<first 16 hex digits of its SHA-256>, with a piece

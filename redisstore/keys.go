@@ -56,6 +56,13 @@ func (s *Store) scope(scope canonical.Scope) scopeKeys {
 // runs (sorted set): ids of the scope's runs, by the end of their life in ms.
 func (k scopeKeys) runs() string { return k.base + "runs" }
 
+// held (sorted set): reservations of the scope's quota, <run id>:<mark>, by the
+// end of their run's life in ms.
+func (k scopeKeys) held() string { return k.base + "held" }
+
+// quota (hash): the sums over all reservations, and the numbers of each.
+func (k scopeKeys) quota() string { return k.base + "quota" }
+
 // checkPrefix allows the alphabet of run ids and the colon: no brace, no blank,
 // nothing that a pattern could read as more than itself.
 func checkPrefix(prefix string) error {

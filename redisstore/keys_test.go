@@ -71,9 +71,11 @@ func TestKeys_of_different_identities_differ(t *testing.T) {
 		}
 	}
 	for i, scope := range scopes {
-		claimKey(t, owner, s.scope(scope).runs(), fmt.Sprintf("scope %d", i))
+		for _, name := range []string{s.scope(scope).runs(), s.scope(scope).held(), s.scope(scope).quota()} {
+			claimKey(t, owner, name, fmt.Sprintf("scope %d", i))
+		}
 	}
-	if want := len(scopes) * (1 + len(runs)*(4+2*len(calls))); len(owner) != want {
+	if want := len(scopes) * (3 + len(runs)*(4+2*len(calls))); len(owner) != want {
 		t.Errorf("%d different keys, want %d", len(owner), want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // all is the table in the order of the verbs.
 func (s scripts) all() []*script {
-	return []*script{s.open, s.close, s.admit, s.save, s.complete, s.sweep, s.settle, s.resolve, s.delete, s.enlist, s.attach}
+	return []*script{s.open, s.close, s.admit, s.save, s.complete, s.sweep, s.settle, s.resolve, s.delete, s.enlist, s.reserve, s.release, s.use, s.attach}
 }
 
 // header is what the comment of a script says.
@@ -248,6 +248,12 @@ func TestLua_first_write_is_one_that_maxmemory_refuses(t *testing.T) {
 				}
 			}
 		}
+		if sc.name == "use" { // sums up what others wrote
+			if len(writes) != 0 {
+				t.Errorf("use: writes %v, want none", writes)
+			}
+			continue
+		}
 		if len(writes) == 0 {
 			t.Fatalf("%s: no writes found", sc.name)
 		}
@@ -287,7 +293,7 @@ func repeats(code []string) bool {
 // Only what chooses or repeats a stored expiry may set one.
 func TestLua_expiry_is_set_in_few_places(t *testing.T) {
 	t.Parallel()
-	want := map[string]int{"open": 1, "admit": 5, "save": 1, "complete": 1, "settle": 2, "resolve": 1, "enlist": 1, "attach": 1}
+	want := map[string]int{"open": 1, "admit": 5, "save": 1, "complete": 1, "settle": 2, "resolve": 1, "enlist": 1, "reserve": 2, "attach": 1}
 	for _, sc := range newScripts().all() {
 		if got := strings.Count(sc.source, "'PEXPIREAT'"); got != want[sc.name] {
 			t.Errorf("%s sets %d expiries, want %d", sc.name, got, want[sc.name])

@@ -15,8 +15,9 @@ import (
 const ledgerMargin = time.Minute
 
 // OpenRun implements [canonical.Runs]. One trip, and now and then one more to
-// look at the server's eviction policy. The run is listed in its scope with the
-// same trip.
+// look at the server's eviction policy; two under a quota, and a third for a run
+// that turns out to be there without a reservation. The run is listed in its scope
+// with the same trip.
 func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.RunState, error) {
 	if err := o.Validate(); err != nil {
 		return canonical.RunState{}, err
@@ -28,33 +29,41 @@ func (s *Store) OpenRun(ctx context.Context, o canonical.Opening) (canonical.Run
 	if err != nil {
 		return canonical.RunState{}, trouble(ctx, "open", err)
 	}
-	return s.openListed(ctx, o, message{keys: []string{s.keys(o.Run).ledger()}, args: []any{
-		version(), o.Token.Digest(), canonical.Body(meta).SHA256(),
+	parameters := canonical.Body(meta).SHA256()
+	open := message{keys: []string{s.keys(o.Run).ledger()}, args: []any{
+		version(), o.Token.Digest(), parameters,
 		o.Duration.Milliseconds(), o.Limits.RecordTTL.Milliseconds(), ledgerMargin.Milliseconds(),
 		o.Budget.Calls, o.Budget.PerTool, o.Budget.Bytes, meta,
-	}})
+	}}
+	if o.Quota.Set() {
+		return s.openReserved(ctx, o, open, parameters)
+	}
+	state, _, err := s.openListed(ctx, o, with(open, ""))
+	return state, err
 }
 
-// openAnswer reads what the script open answered.
-func (s *Store) openAnswer(ctx context.Context, run canonical.RunKey, got delivered) (canonical.RunState, error) {
+// openAnswer reads what the script open answered: the run, and the mark of the
+// reservation that it was opened under.
+func (s *Store) openAnswer(ctx context.Context, run canonical.RunKey, got delivered) (state canonical.RunState, under string, err error) {
 	if got.err != nil {
-		return canonical.RunState{}, trouble(ctx, "open", got.err)
+		return canonical.RunState{}, "", trouble(ctx, "open", got.err)
 	}
 	switch r := got.reply; r.word {
 	case "opened", "stored":
 		var n numbers
 		now := n.time(r.fields[0])
-		state, err := decodeLedger(run, now, r.fields[1:])
+		last := len(r.fields) - 1
+		state, err := decodeLedger(run, now, r.fields[1:last])
 		if err != nil || n.bad {
-			return canonical.RunState{}, refused("open", canonical.CallName{}, canonical.ErrCorrupt)
+			return canonical.RunState{}, r.fields[last], refused("open", canonical.CallName{}, canonical.ErrCorrupt)
 		}
-		return state, nil
+		return state, r.fields[last], nil
 	case "taken":
-		return canonical.RunState{}, refused("open", canonical.CallName{}, canonical.ErrRunTaken)
+		return canonical.RunState{}, "", refused("open", canonical.CallName{}, canonical.ErrRunTaken)
 	case "conflict":
-		return canonical.RunState{}, refused("open", canonical.CallName{}, canonical.ErrRunConflict)
+		return canonical.RunState{}, "", refused("open", canonical.CallName{}, canonical.ErrRunConflict)
 	default:
-		return canonical.RunState{}, common("open", canonical.CallName{}, r)
+		return canonical.RunState{}, "", common("open", canonical.CallName{}, r)
 	}
 }
 
@@ -97,8 +106,9 @@ func (s *Store) look(ctx context.Context, op string, run canonical.RunKey, mine 
 	return state, nil
 }
 
-// CloseRun implements [canonical.Runs]. One trip, and another where calls are
-// open, since one whose record has expired is not. What c has seen is not sent:
+// CloseRun implements [canonical.Runs]. One trip, another where the run has a
+// reservation to give back, and another where calls are open, since one whose
+// record has expired is not. What c has seen is not sent:
 // a closed run admits nothing, whether it lost writes or not.
 func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.ClosedRun, error) {
 	if err := c.Run.Validate(); err != nil {
@@ -114,6 +124,9 @@ func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.Cl
 	}
 	switch r.word {
 	case "closed":
+		if err := s.giveBack(ctx, c.Run, r); err != nil {
+			return canonical.ClosedRun{}, err
+		}
 		return s.closed(ctx, k, r)
 	case "missing":
 		return canonical.ClosedRun{}, refused("close", canonical.CallName{}, canonical.ErrRunMissing)
@@ -124,10 +137,25 @@ func (s *Store) CloseRun(ctx context.Context, c canonical.Closing) (canonical.Cl
 	}
 }
 
+// giveBack brings the reservation of a closed run, if it has one, down to what
+// the run holds.
+func (s *Store) giveBack(ctx context.Context, run canonical.RunKey, r reply) error {
+	mark := r.fields[3]
+	if mark == "" {
+		return nil
+	}
+	var n numbers
+	h := holding{records: n.int(r.fields[0]), bytes: n.int(r.fields[2]), seen: n.time(r.fields[4])}
+	if n.bad {
+		return refused("close", canonical.CallName{}, canonical.ErrCorrupt)
+	}
+	return s.release(ctx, "close", run, mark, h)
+}
+
 func (s *Store) closed(ctx context.Context, k runKeys, r reply) (canonical.ClosedRun, error) {
 	var n numbers
 	last, count := n.int(r.fields[0]), n.int(r.fields[1])
-	members := r.fields[2:]
+	members := r.fields[5:]
 	if n.bad || count < 0 || count > int64(len(members)) {
 		return canonical.ClosedRun{}, trouble(ctx, "close", &ReplyError{Script: "close", Reason: "counts do not fit"})
 	}

@@ -94,12 +94,13 @@ func enlisted(got delivered) (time.Time, error) {
 // openListed opens a run and writes it into the list of its scope, in one trip.
 // Where the list turns out to lose the run before its life is over, because
 // clocks differ or because an earlier opening came to nothing, a second trip puts
-// that right.
-func (s *Store) openListed(ctx context.Context, o canonical.Opening, open message) (canonical.RunState, error) {
+// that right. under is the mark of the reservation under which the run was opened,
+// also where the list is to blame for an error.
+func (s *Store) openListed(ctx context.Context, o canonical.Opening, open message) (state canonical.RunState, under string, err error) {
 	got := s.runEach(ctx, s.enlistment(o, time.Time{}), sent{s.lua.open, open})
-	state, err := s.openAnswer(ctx, o.Run, got[1])
+	state, under, err = s.openAnswer(ctx, o.Run, got[1])
 	if err != nil {
-		return canonical.RunState{}, err
+		return canonical.RunState{}, under, err
 	}
 	at, err := enlisted(got[0])
 	if err == nil && at.Before(state.Expires) {
@@ -107,10 +108,10 @@ func (s *Store) openListed(ctx context.Context, o canonical.Opening, open messag
 	}
 	switch {
 	case errors.Is(err, canonical.ErrForeign):
-		return canonical.RunState{}, refused("open", canonical.CallName{}, canonical.ErrForeign)
+		return canonical.RunState{}, under, refused("open", canonical.CallName{}, canonical.ErrForeign)
 	case err != nil:
-		return canonical.RunState{}, trouble(ctx, "open", err)
+		return canonical.RunState{}, under, trouble(ctx, "open", err)
 	default:
-		return state, nil
+		return state, under, nil
 	}
 }

@@ -32,6 +32,12 @@ var (
 	deleteSource string
 	//go:embed lua/enlist.lua
 	enlistSource string
+	//go:embed lua/reserve.lua
+	reserveSource string
+	//go:embed lua/release.lua
+	releaseSource string
+	//go:embed lua/use.lua
+	useSource string
 	//go:embed lua/attach.lua
 	attachSource string
 )
@@ -52,16 +58,16 @@ type script struct {
 
 // scripts are the verbs of the store.
 type scripts struct {
-	open, close, admit, save, complete, sweep, settle, resolve, delete, enlist, attach *script
+	open, close, admit, save, complete, sweep, settle, resolve, delete, enlist, reserve, release, use, attach *script
 }
 
 // newScripts is the table: name, number of keys and arguments, replies.
 func newScripts() scripts {
 	return scripts{
-		open: newScript("open", openSource, 1, 10, false, words{
-			"opened": {8}, "stored": {8}, "taken": {0}, "conflict": {0}, "newer": {0}, "foreign": {0}}),
+		open: newScript("open", openSource, 1, 11, false, words{
+			"opened": {9}, "stored": {9}, "absent": {0}, "taken": {0}, "conflict": {0}, "newer": {0}, "foreign": {0}}),
 		close: newScript("close", closeSource, 3, 2, false, words{
-			"closed": {2, more}, "missing": {0}, "taken": {0}, "newer": {0}, "foreign": {0}}),
+			"closed": {5, more}, "missing": {0}, "taken": {0}, "newer": {0}, "foreign": {0}}),
 		admit: newScript("admit", admitSource, 5, 15, false, words{
 			"created": {8}, "own": {8}, "duplicate": {1}, "missing": {0}, "closed": {0}, "damaged": {0},
 			"too_late": {0}, "deadline": {0}, "unresolved": {0}, "capacity": {2}, "run_budget": {2},
@@ -80,6 +86,11 @@ func newScripts() scripts {
 		delete: newScript("delete", deleteSource, 4, 2, false, words{
 			"deleted": {0}, "missing": {0}, "open": {1}, "unresolved": {1}, "newer": {0}, "foreign": {0}}),
 		enlist: newScript("enlist", enlistSource, 1, 3, false, words{"listed": {1}, "foreign": {0}}),
+		reserve: newScript("reserve", reserveSource, 2, 6, false, words{
+			"reserved": {0}, "held": {0}, "full": {2}, "more": {0}, "foreign": {0}}),
+		release: newScript("release", releaseSource, 2, 4, false, words{
+			"kept": {0}, "gone": {0}, "later": {0}, "foreign": {0}}),
+		use:    newScript("use", useSource, 2, 0, false, words{"use": {3}, "foreign": {0}}),
 		attach: newScript("attach", attachSource, 1, 1, true, words{"kept": {0}, "dropped": {0}, "foreign": {0}}),
 	}
 }

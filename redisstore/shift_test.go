@@ -16,7 +16,7 @@ import (
 const shiftScript = `
 local d = tonumber(ARGV[1])
 local fields = {run = {'op', 'dl', 'ex'}, call = {'at', 'due', 'ex', 'en'}, settled = {'lt', 'rt'}}
-local sets = {open = true, effects = true, runs = true}
+local sets = {open = true, effects = true, runs = true, held = true}
 for _, key in ipairs(redis.call('KEYS', ARGV[2])) do
   local kind, part = redis.call('TYPE', key).ok, string.match(key, '}:(%a+)')
   if kind == 'hash' and part and fields[part] then

@@ -98,6 +98,8 @@ type hooks struct {
 	rawPart     func(canonical.RunKey, canonical.CallName, int64, int) (canonical.RawPart, error)
 	listRuns    func(canonical.Scope, canonical.ListedRun, int) ([]canonical.ListedRun, error)
 	remove      func(canonical.RunKey, canonical.CallName) error
+	scopeUse    func(canonical.Scope) (canonical.Use, error)
+	releaseRun  func(canonical.RunKey) error
 }
 
 func (h *hooks) told(s canonical.RunState, err error) (canonical.RunState, error) {
@@ -273,6 +275,20 @@ func (h *hooks) Delete(ctx context.Context, run canonical.RunKey, name canonical
 	return h.Store.Delete(ctx, run, name)
 }
 
+func (h *hooks) ScopeUse(ctx context.Context, scope canonical.Scope) (canonical.Use, error) {
+	if h.scopeUse != nil {
+		return h.scopeUse(scope)
+	}
+	return h.Store.ScopeUse(ctx, scope)
+}
+
+func (h *hooks) ReleaseRun(ctx context.Context, run canonical.RunKey) error {
+	if h.releaseRun != nil {
+		return h.releaseRun(run)
+	}
+	return h.Store.ReleaseRun(ctx, run)
+}
+
 // broken is a store with one fault.
 type broken struct {
 	clause string // the clause that must reject it
@@ -290,7 +306,7 @@ func (b broken) open() storetest.Harness {
 }
 
 func allBroken() []broken {
-	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenParts(), brokenLists(), brokenBatches())
+	return slices.Concat(brokenRuns(), brokenAdmissions(), brokenBudgets(), brokenEndings(), brokenBytes(), brokenEffects(), brokenReads(), brokenParts(), brokenLists(), brokenQuotas(), brokenBatches())
 }
 
 func TestSuite_rejects_broken_stores(t *testing.T) {

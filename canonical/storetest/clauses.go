@@ -64,6 +64,11 @@ func clauses() []clause {
 		{"K68", "ListRuns pages over the living runs of one scope by the end of their life, then by id: entries after the given one, at most max. Neither a run that is opened in between nor a second opening moves another run's place. Runs of other scopes are never among them. A scope without runs is an empty list."},
 		{"K70", "delete takes the bodies and gives their capacity back, never the guard, a counter or the order. An open call is ErrStillOpen, one whose effect is unresolved ErrUnresolvedEffect; a missing record is success."},
 		{"K71", "When a run's life is over nothing of it is left, without anybody's doing."},
+		{"K72", "With a quota, open reserves the run's whole capacity in its scope before the run exists: Budget.Calls records, Budget.Bytes bytes. Where the sum of all reservations would pass the quota the answer is ErrQuota with Wanted and Limit of the first number that does not fit, records before bytes, and nothing is written. A budget without limit under a quota is an ArgumentError. Opening a run that is there reserves nothing, whatever its answer and its quota, which K02 and K03 do not compare."},
+		{"K73", "close gives back what a run with a reservation has not used: it keeps LastSeq records and Reserved bytes, those of open calls included. Endings and deletions after it are given back by the next close, and by ReleaseRun, which needs no token and leaves a run that is not closed as it is; a run that is gone is ErrRunMissing. Sums are exact then."},
+		{"K74", "A reservation whose run's life is over counts for nothing, without anybody's doing."},
+		{"K75", "Of concurrent openings for the last of a quota exactly as many succeed as fit."},
+		{"K76", "ScopeUse answers what all reservations that count come to, and changes nothing; of an unknown scope nothing."},
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package storetest is the suite that every canonical.Store passes: the clauses
-// K01 to K71 of the contract as subtests, a random walk that compares stores
+// K01 to K76 of the contract as subtests, a random walk that compares stores
 // message by message, and benchmarks.
 //
 //	file          clauses
@@ -17,6 +17,7 @@
 //	part.go       K66, K67          evidence by its id, raw results in parts
 //	listing.go    K68               the runs of a scope, and what is kept of a scope
 //	remove.go     K70               deleting
+//	quota.go      K72 to K76        what the runs of a scope may hold together
 //	walk*.go      P27               thousands of random messages, compared with a model
 //	bench.go                        what a call and a read cost
 //

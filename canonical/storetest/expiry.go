@@ -289,4 +289,6 @@ func (p *probe) readEverything(calls ...call) {
 	p.must("Inspect", err)
 	_, err = p.s.ListRuns(p.ctx, runKey().Scope, canonical.ListedRun{}, 10)
 	p.must("ListRuns", err)
+	_, err = p.s.ScopeUse(p.ctx, runKey().Scope)
+	p.must("ScopeUse", err)
 }

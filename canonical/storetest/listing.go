@@ -212,7 +212,12 @@ func scopeKeysHaveALife(p *probe) {
 		}
 	}
 	for i, d := range []time.Duration{90, 30, 10, 30, 100} {
-		state := p.lasting(canonical.RunID(fmt.Sprintf("run-%d", i)), d*time.Minute)
+		state := p.open(func(o *canonical.Opening) {
+			o.Run, o.Duration = runNamed(canonical.RunID(fmt.Sprintf("run-%d", i))), d*time.Minute
+			if i%2 == 0 { // the longest and the shortest among them
+				o.Quota = canonical.Quota{Records: 1000}
+			}
+		})
 		if state.Expires.After(last) {
 			last = state.Expires
 		}
@@ -227,7 +232,7 @@ func scopeKeysHaveALife(p *probe) {
 	p.list(scope, 2)
 	check("reading")
 	p.h.Advance(last.Sub(p.h.Now()) - time.Minute)
-	again := p.lasting("run-0", 30*time.Minute) // its list is pruned of everything else
+	again := p.open(quota(1000, 0), func(o *canonical.Opening) { o.Run, o.Duration = runNamed("run-9"), 30*time.Minute }) // most others are over
 	last = again.Expires
 	check("a run opened when the others are over")
 	p.h.Advance(last.Sub(p.h.Now()) + 2*time.Minute)

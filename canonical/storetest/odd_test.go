@@ -36,11 +36,12 @@ type event struct {
 }
 
 type (
-	closed  struct{}
-	damaged struct{}
-	deleted struct{}
-	swept   lifecycle.Completion
-	settled canonical.Ending
+	closed   struct{}
+	damaged  struct{}
+	released struct{}
+	deleted  struct{}
+	swept    lifecycle.Completion
+	settled  canonical.Ending
 )
 
 // oddRun is what reading the list gives for one run.
@@ -53,6 +54,7 @@ type oddRun struct {
 	late              map[canonical.CallName]event
 	verdicts          map[canonical.CallName]canonical.Resolution
 	reserved          int64
+	share             canonical.Use // what it has reserved of its scope's quota, if anything
 	now               time.Time
 	deadline, expires time.Time
 }
@@ -109,6 +111,9 @@ func (s *odd) read(key canonical.RunKey) *oddRun {
 		if o, ok := e.what.(canonical.Opening); ok { // a new life; the one before is over
 			r = &oddRun{opening: o, opened: e.at, calls: map[canonical.CallName]*oddCall{}, late: map[canonical.CallName]event{}, verdicts: map[canonical.CallName]canonical.Resolution{}}
 			r.deadline = e.at.Add(o.Duration)
+			if o.Quota != (canonical.Quota{}) {
+				r.share = canonical.Use{Runs: 1, Records: int64(o.Budget.Calls), Bytes: o.Budget.Bytes}
+			}
 			r.expires = r.deadline.Add(o.Limits.RecordTTL + s.margin)
 			continue
 		}
@@ -128,6 +133,10 @@ func (r *oddRun) apply(e event) {
 		r.isClosed = true
 	case damaged:
 		r.isLost = true
+	case released:
+		if r.share.Runs > 0 {
+			r.share.Records, r.share.Bytes = int64(len(r.order)), r.reserved
+		}
 	case canonical.Admission:
 		r.order = append(r.order, e.call)
 		r.calls[e.call] = &oddCall{a: m, born: e.at, seq: int64(len(r.order))}
@@ -229,6 +238,9 @@ func (s *odd) OpenRun(ctx context.Context, o canonical.Opening) (canonical.RunSt
 	defer leave()
 	o.Continues = slices.Clone(o.Continues)
 	r := s.read(o.Run)
+	if r == nil && !s.fits(o) {
+		return canonical.RunState{}, s.noQuota(o)
+	}
 	if r == nil {
 		s.log = append(s.log, event{at: s.clock.Now().Truncate(time.Millisecond), run: o.Run, what: o})
 		return s.read(o.Run).state(), nil
@@ -236,6 +248,7 @@ func (s *odd) OpenRun(ctx context.Context, o canonical.Opening) (canonical.RunSt
 	if o.Token != r.opening.Token {
 		return canonical.RunState{}, no(canonical.ErrRunTaken, "")
 	}
+	o.Quota = r.opening.Quota
 	if fmt.Sprintf("%+v", o) != fmt.Sprintf("%+v", r.opening) {
 		return canonical.RunState{}, no(canonical.ErrRunConflict, "")
 	}
@@ -284,6 +297,7 @@ func (s *odd) CloseRun(ctx context.Context, c canonical.Closing) (out canonical.
 		if !r.isClosed {
 			s.note(r, canonical.CallName{}, closed{})
 		}
+		s.note(s.read(c.Run), canonical.CallName{}, released{})
 		open, effects := r.waiting()
 		out.LastSeq = int64(len(r.order))
 		for _, c := range open {

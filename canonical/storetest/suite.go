@@ -62,7 +62,7 @@ func subtests() []subtest {
 	var all []subtest
 	for _, group := range [][]subtest{
 		runSubtests(), expirySubtests(), admitSubtests(), orderSubtests(), budgetSubtests(), raceSubtests(), byteSubtests(),
-		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), partSubtests(), listSubtests(), removeSubtests(),
+		completeSubtests(), batchSubtests(), effectSubtests(), settleSubtests(), readSubtests(), partSubtests(), listSubtests(), removeSubtests(), quotaSubtests(),
 	} {
 		all = append(all, group...)
 	}
