@@ -79,8 +79,8 @@ func (c *call) admission() canonical.Admission {
 	return canonical.Admission{
 		Run: c.run.key, Call: c.identity.Call, Claim: c.claim, EvidenceID: c.evidence,
 		OperationKey: c.operationKey, Principal: c.run.who,
-		Tool: c.env.Tool, Effect: c.effect, Request: c.request.Bytes(),
-		ToolBudget: c.action.budget(), Reserve: limits.Reserve(len(c.request.Bytes())),
+		Tool: c.env.Tool, Effect: c.effect, Request: c.stored, Redacted: c.b.policy(),
+		ToolBudget: c.action.budget(), Reserve: limits.Reserve(len(c.stored)),
 		NotAfter: c.run.storeTime().Add(limits.ClosingTimeout),
 		Timeout:  c.action.timeout(limits), Closing: limits.Closing() + canonical.DueMargin,
 		TTL: limits.RecordTTL, Seen: c.run.seenSeq(),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/lifecycle"
+	"github.com/toolharness/harness/redact"
 )
 
 // Config is what a boundary is made of.
@@ -28,6 +29,18 @@ type Config struct {
 	// Findings judges what models cite, for every toolset and call of this
 	// boundary. See package findings, and Toolset.WithFindings for one toolset alone.
 	Findings bool
+
+	// RedactBeforeStore is for hosts that may not keep credentials: arguments and
+	// results are stored as its view, results are projected and handed over as it,
+	// too, and digests and references are those of the view. The tool itself gets
+	// its arguments as they are. A result of which no view can be made is lost, and
+	// its call ends as PROJECTION_FAILED. nil: verbatim, for the host alone.
+	RedactBeforeStore *redact.Redactor
+
+	// CaptureBytes is how much a tool may return before redaction, where that
+	// makes results shorter; zero, and below Limits.RawBytes: Limits.RawBytes.
+	// Memory is its bound. Only with RedactBeforeStore; at most MaxCaptureBytes.
+	CaptureBytes int64
 
 	// Parallelism is how many reads of one message [Toolset.Dispatch] runs at once,
 	// 1 to MaxParallelism; zero means 8.
@@ -53,6 +66,9 @@ const (
 	defaultParallelism = 8
 )
 
+// MaxCaptureBytes bounds Config.CaptureBytes.
+const MaxCaptureBytes = 64 << 20
+
 // EffectPolicy says which effects besides read a boundary lets through. The zero
 // value admits reads only.
 type EffectPolicy struct {
@@ -74,18 +90,21 @@ func (p EffectPolicy) allows(e canonical.Effect) bool {
 // ToolBoundary lets calls through. It is safe for concurrent use; make one per
 // process and store.
 type ToolBoundary struct {
-	store      canonical.Store
-	batches    canonical.Batcher // the store, where it takes batches; else nil
-	parallel   int
-	armed      bool // Config.Findings
-	authorizer Authorizer
-	effects    EffectPolicy
-	limits     canonical.Limits
-	codes      *lifecycle.Registry
-	log        *zap.Logger
-	events     *eventQueue
-	onRetained func(context.Context, Retained)
-	now        func() time.Time
+	store    canonical.Store
+	batches  canonical.Batcher // the store, where it takes batches; else nil
+	parallel int
+	armed    bool // Config.Findings
+
+	redactor     *redact.Redactor // Config.RedactBeforeStore
+	captureBytes int64
+	authorizer   Authorizer
+	effects      EffectPolicy
+	limits       canonical.Limits
+	codes        *lifecycle.Registry
+	log          *zap.Logger
+	events       *eventQueue
+	onRetained   func(context.Context, Retained)
+	now          func() time.Time
 
 	mu       sync.Mutex
 	closed   bool
@@ -118,7 +137,13 @@ func New(c Config) (*ToolBoundary, error) {
 		c.Parallelism = defaultParallelism
 	}
 	if c.Parallelism < 1 || c.Parallelism > MaxParallelism {
-		problems = append(problems, fmt.Errorf("Parallelism is %d, not within 1 to %d", c.Parallelism, MaxParallelism))
+		problems = append(problems, fmt.Errorf("limit Parallelism is %d, not within 1 to %d", c.Parallelism, MaxParallelism))
+	}
+	if c.CaptureBytes < 0 || c.CaptureBytes > MaxCaptureBytes {
+		problems = append(problems, fmt.Errorf("limit CaptureBytes is %d, not within 0 to %d", c.CaptureBytes, int64(MaxCaptureBytes)))
+	}
+	if c.CaptureBytes > 0 && c.RedactBeforeStore == nil {
+		problems = append(problems, errors.New("limit CaptureBytes is of no use without RedactBeforeStore"))
 	}
 	if len(problems) > 0 {
 		return nil, &ConfigError{Problems: problems}
@@ -133,6 +158,7 @@ func New(c Config) (*ToolBoundary, error) {
 		store: c.Store, authorizer: c.Authorizer, effects: c.Effects, limits: limits, codes: codes,
 		log: c.Logger, events: newEventQueue(c.Observer), onRetained: c.OnRetained, now: c.Now,
 		parallel: c.Parallelism, armed: c.Findings,
+		redactor: c.RedactBeforeStore, captureBytes: c.CaptureBytes,
 		stopping: make(chan struct{}), running: map[*call]struct{}{}, retained: map[*retainedEntry]struct{}{},
 	}
 	b.batches, _ = c.Store.(canonical.Batcher)

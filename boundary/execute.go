@@ -38,7 +38,7 @@ func (x execution) returned() bool { return x.err == nil && !x.panicked && !x.le
 // returns goes to c.late.
 func (c *call) enter(ctx context.Context) execution {
 	ctx, cancel := c.bodyContext(ctx)
-	raw := newRawWriter(c.action.rawLimit(c.run.limits), func() {
+	raw := newRawWriter(c.captureLimit(), func() {
 		if c.effect.Read() {
 			cancel(ErrRawLimit) // nothing more is wanted; a write is better left to finish
 		}

@@ -35,6 +35,7 @@ type call struct {
 	named        bool // the call name is well formed and may be shown
 	effect       canonical.Effect
 	request      canonical.Request
+	stored       canonical.Body // of the request
 	operationKey string
 	cited        *findings.Event // what was said of its citations; nil if it has none
 
@@ -107,6 +108,9 @@ func (c *call) goOn(ctx context.Context) Result {
 		}
 		return c.finish(ctx, e)
 	}
+	if err := c.redactRaw(ctx, &x.raw); err != nil {
+		return c.finish(ctx, c.withheld(x.raw, err))
+	}
 	if !c.effect.Read() {
 		c.save(ctx, x.raw)
 	}
@@ -128,13 +132,23 @@ func (c *call) failed(verdict lifecycle.Completion, stage canonical.Stage, cause
 	return ending{verdict: verdict, stage: stage, cause: cause}
 }
 
+// withheld ends a call whose result may not be stored as it is, and as nothing
+// else either.
+func (c *call) withheld(raw canonical.Raw, err error) ending {
+	code := lifecycle.ProjectionFailed
+	if errors.Is(err, ErrRawLimit) {
+		code = lifecycle.ResultTooLarge
+	}
+	return ending{verdict: lifecycle.Fail(code, lifecycle.Completed), stage: canonical.StageRaw, raw: raw, cause: err}
+}
+
 // project makes the agent result, on a context that outlives the caller's: the
 // tool has run, and what it found is evidence whether or not anybody waits.
 func (c *call) project(ctx context.Context, raw canonical.Raw) ending {
 	start := c.b.now()
 	limits := c.run.limits
 	p, err := projector.Drive(context.WithoutCancel(ctx), c.action.Projector, projector.Input{
-		Tool: c.env.Tool, Request: c.request.Bytes(), Raw: raw.Bytes, Now: c.b.now().UTC(),
+		Tool: c.env.Tool, Request: c.stored, Raw: raw.Bytes, Now: c.b.now().UTC(),
 		Limits: projector.Limits{AgentBytes: int(limits.AgentBytes), FactsBytes: int(limits.FactsBytes)},
 	}, projector.Options{Timeout: limits.ProjectorTimeout})
 	c.took.Project = c.b.now().Sub(start)

@@ -13,7 +13,7 @@ import (
 // several failures is told. Nothing was written when it refuses.
 func (c *call) preflight(ctx context.Context) *refusal {
 	for _, check := range []func(context.Context) *refusal{
-		c.checkName, c.checkRun, c.checkRequest, c.checkFindings, c.checkTool, c.checkAuthorized, c.checkEffect, c.checkTime,
+		c.checkName, c.checkRun, c.checkRequest, c.checkFindings, c.checkTool, c.checkAuthorized, c.checkEffect, c.checkTime, c.redactRequest,
 	} {
 		if r := check(ctx); r != nil {
 			return r

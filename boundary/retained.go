@@ -97,6 +97,9 @@ func (b *ToolBoundary) forget(match func(*retainedEntry) bool) {
 // late takes what a body returned after its call had ended. No record changes:
 // the outcome that was sent for this claim is the only one ever sent.
 func (c *call) late(x execution) {
+	if c.redactRaw(context.Background(), &x.raw) != nil {
+		x.raw.Bytes = nil
+	}
 	c.b.retain(context.Background(), Retained{
 		Identity: c.identity, Seq: c.admitted.Seq, Tool: c.env.Tool, Reason: Late, Raw: x.raw,
 		Failed: !x.returned(), ending: canonical.Ending{Claim: c.claim},

@@ -122,6 +122,9 @@ func (b *ToolBoundary) bind(t Tool) (*boundTool, []error) {
 	if err := canonical.CheckToolName(t.Name); err != nil {
 		problems = append(problems, err)
 	}
+	if err := t.checkReserved(); err != nil {
+		problems = append(problems, err)
+	}
 	if t.Executor == nil {
 		say("no Executor")
 	}
