@@ -25,6 +25,7 @@ type Head struct {
 	Principal    Principal
 	EvidenceID   EvidenceID
 	OperationKey string
+	Redacted     string // fingerprint of the policy that all stored bodies went through first; empty: they are verbatim
 
 	State     lifecycle.State
 	Code      lifecycle.Code      // empty unless ERROR

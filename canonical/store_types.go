@@ -57,6 +57,7 @@ type Admission struct {
 	Claim        Claim
 	EvidenceID   EvidenceID // proposed; a re-delivery is answered with the first one
 	OperationKey string
+	Redacted     string // as Head.Redacted; at most MaxRedacted printable bytes
 	Principal    Principal
 
 	Tool       string

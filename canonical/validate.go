@@ -2,6 +2,7 @@ package canonical
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -111,8 +112,14 @@ func (a Admission) Validate() error {
 	if a.ToolBudget < Unlimited || a.ToolBudget > MaxBudgetCalls {
 		return &ArgumentError{Op: "admit", Field: "tool_budget", Reason: "out of range", Size: int64(a.ToolBudget), Limit: MaxBudgetCalls}
 	}
+	if len(a.Redacted) > MaxRedacted || strings.ContainsFunc(a.Redacted, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return &ArgumentError{Op: "admit", Field: "redacted", Reason: "too long in bytes, or not printable ASCII", Size: int64(len(a.Redacted)), Limit: MaxRedacted}
+	}
 	return a.Principal.Validate()
 }
+
+// MaxRedacted bounds Admission.Redacted, in bytes.
+const MaxRedacted = 128
 
 // Validate checks a saving.
 func (s Saving) Validate() error {

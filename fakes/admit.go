@@ -152,7 +152,7 @@ func (r *run) admit(a canonical.Admission, now time.Time) *record {
 	}
 	rec := &record{claim: a.Claim, request: request, reserve: a.Reserve, head: canonical.Head{
 		Version: canonical.SchemaVersion, Identity: canonical.Identity{RunKey: a.Run, Call: a.Call}, Seq: l.lastSeq,
-		Tool: a.Tool, Effect: a.Effect, Principal: a.Principal, EvidenceID: a.EvidenceID, OperationKey: a.OperationKey,
+		Tool: a.Tool, Effect: a.Effect, Principal: a.Principal, EvidenceID: a.EvidenceID, OperationKey: a.OperationKey, Redacted: a.Redacted,
 		State: lifecycle.Projecting, RequestSize: int64(len(request)), RequestSHA256: request.SHA256(),
 		Created: now, Due: due, Expires: expires, Strength: Strength,
 	}}

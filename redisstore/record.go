@@ -22,6 +22,7 @@ type birth struct {
 	OperationKey string               `json:"operation_key"`
 	Size         int64                `json:"request_bytes"`
 	SHA256       string               `json:"request_sha256"`
+	Redacted     string               `json:"redacted,omitempty"`
 }
 
 // end is what is known of an end beside state, code and execution, in the
@@ -37,7 +38,7 @@ type end struct {
 func encodeBirth(a canonical.Admission) ([]byte, error) {
 	return json.Marshal(birth{
 		Scope: a.Run.Scope.Digest(), Run: a.Run.Run, Turn: a.Call.Turn, ID: a.Call.ID, Tool: a.Tool,
-		Principal: a.Principal, OperationKey: a.OperationKey, Size: int64(len(a.Request)), SHA256: a.Request.SHA256(),
+		Principal: a.Principal, OperationKey: a.OperationKey, Size: int64(len(a.Request)), SHA256: a.Request.SHA256(), Redacted: a.Redacted,
 	}, json.Deterministic(true))
 }
 
@@ -89,7 +90,7 @@ func decodeRecord(id canonical.Identity, h hash) (stored, error) {
 		return stored{}, nil
 	}
 	head.Tool, head.Principal, head.OperationKey = b.Tool, b.Principal, b.OperationKey
-	head.RequestSize, head.RequestSHA256 = b.Size, b.SHA256
+	head.RequestSize, head.RequestSHA256, head.Redacted = b.Size, b.SHA256, b.Redacted
 	s := stored{head: head, accepted: strings.Fields(h["ac"])}
 	if err := s.decodeRaw(h["rm"]); err != nil {
 		return stored{}, err

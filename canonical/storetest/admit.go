@@ -48,7 +48,7 @@ func admissionStoresEverything(p *probe) {
 	}
 	want := canonical.Head{
 		Version: canonical.SchemaVersion, Identity: c.identity(), Seq: 1, Tool: c.Tool, Effect: c.Effect, Principal: c.Principal,
-		EvidenceID: c.EvidenceID, OperationKey: c.OperationKey, State: lifecycle.Projecting,
+		EvidenceID: c.EvidenceID, OperationKey: c.OperationKey, Redacted: c.Redacted, State: lifecycle.Projecting,
 		RequestSize: int64(len(c.Request)), RequestSHA256: c.Request.SHA256(),
 		Created: r.Created, Due: r.Due, Expires: r.Expires, Strength: r.Strength,
 	}

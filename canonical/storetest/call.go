@@ -70,7 +70,7 @@ func (p *probe) admission(id canonical.ToolCallID, change ...func(*canonical.Adm
 	mark := plain(string(id))
 	a := canonical.Admission{
 		Run: runKey(), Call: named(id), Claim: canonical.Claim("claim-" + mark),
-		EvidenceID: canonical.EvidenceID("evidence-" + mark), OperationKey: "operation-" + mark,
+		EvidenceID: canonical.EvidenceID("evidence-" + mark), OperationKey: "operation-" + mark, Redacted: "policy-" + mark,
 		Principal: canonical.Principal{User: "alice", Agent: "agent-7"}, Tool: "sql", Effect: canonical.EffectRead,
 		Request: canonical.Body(`{"query":"select 1"}`), ToolBudget: canonical.Unlimited, Reserve: callReserve,
 		NotAfter: p.h.Now().Add(time.Hour), Timeout: toolTimeout, Closing: closingTime, TTL: recordTTL,
