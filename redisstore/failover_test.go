@@ -159,7 +159,7 @@ func (l *load) write(going context.Context, s *redisstore.Store, writer int) {
 			l.odd = append(l.odd, err)
 		}
 		l.mu.Unlock()
-		time.Sleep(2 * time.Millisecond) // a load, not a flood: the machine has other tests
+		time.Sleep(10 * time.Millisecond) // a load, not a flood: the machine has other tests
 	}
 }
 
