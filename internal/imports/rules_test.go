@@ -27,7 +27,7 @@ const (
 var pure = owns("evidence", "lifecycle", "canonical", "projector/...", "runprogress", "findings/...", "redact/...", "retrieval")
 
 // forTests are the suites and the means of our own tests.
-var forTests = owns("canonical/storetest", "projector/projectortest", "internal/redistest", "internal/vectors")
+var forTests = owns("canonical/storetest", "projector/projectortest", "internal/redistest", "internal/vectors", "remote/remotetest")
 
 var bans = []ban{
 	{
@@ -98,6 +98,8 @@ var arrows = []arrow{
 	{own("redisstore/embedded"), append(owns("redisstore"), core...)},
 	{own("fakes"), append(owns("boundary", "projector", "runprogress", "findings", "redact"), core...)},
 	{own("executors/..."), append(owns("boundary", "projector/...", "runprogress", "findings", "redact"), core...)},
+	{own("remote"), append(owns("boundary", "projector", "redact", "runprogress", "findings"), core...)},
+	{own("remote/..."), append(owns("remote", "boundary", "projector", "redact", "runprogress", "findings"), core...)},
 	{own("examples/..."), []string{vectors.Module + "/..."}},
 	{own("internal/..."), nil},
 }
