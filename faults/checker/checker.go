@@ -137,6 +137,11 @@ func (c *Checker) judgePending(held *contents) {
 	for _, base := range sorted(held.runs) {
 		c.judgeRun(held.runs[base], base, first, gone[base])
 	}
+	for _, base := range sorted(held.quotas) {
+		for _, text := range held.quotas[base].miscounted() {
+			c.result.general(base + "quota: " + text)
+		}
+	}
 	for _, key := range held.endless {
 		c.result.general(key + " has no expiry")
 	}

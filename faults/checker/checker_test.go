@@ -17,6 +17,7 @@ func TestChecker_accepts_what_is_right(t *testing.T) {
 		unknown int
 	}{
 		{"READY", func(*world) {}, 0},
+		{"under a quota", func(w *world) { w.quota = map[string]any{"n": 16, "b": 100, "r:run-1:mark": "16:100:0"} }, 0},
 		{"not admitted", func(w *world) {
 			delete(w.hashes, "call:"+name)
 			delete(w.sets, "order")
@@ -144,7 +145,13 @@ func TestChecker_rejects_what_was_doctored(t *testing.T) {
 		{"no audit", func(w *world) { w.noAudit = true }, "wrong", "no audit covers this call"},
 		{"a run of no line", func(w *world) { w.line["base"] = base + "x" }, "", "a run of no line"},
 		{"a list of runs without an expiry", func(w *world) { w.scope = map[string]float64{"run-1": 1} }, "", "}:runs has no expiry"},
-		{"a key of a scope that is none", func(w *world) { w.texts["harness:v1:{0123456789abcdef0123456789abcdef}:quota"] = "x" }, "", "a key of nobody"},
+		{"a key of a scope that is none", func(w *world) { w.texts["harness:v1:{0123456789abcdef0123456789abcdef}:else"] = "x" }, "", "a key of nobody"},
+		{"a quota of a foreign type", func(w *world) { w.texts["harness:v1:{0123456789abcdef0123456789abcdef}:quota"] = "x" }, "", "a key of nobody"},
+		{"a quota charged twice", func(w *world) { w.quota = map[string]any{"n": 32, "b": 200, "r:run-1:mark": "16:100:0"} }, "", "the sums are 32 calls and 200 bytes"},
+		{"a reservation of nobody", func(w *world) {
+			w.quota = map[string]any{"n": 32, "b": 200, "r:run-1:mark": "16:100:0", "r:run-2:mark": "16:100:0"}
+		}, "", "a reservation that no run holds: run-2:mark"},
+		{"a run without its reservation", func(w *world) { w.quota = map[string]any{"n": 0, "b": 0} }, "", "a run that holds nothing that was reserved"},
 		{"a key of nobody", func(w *world) { w.texts["stray"] = "x" }, "", "a key of nobody: stray"},
 		{"an entry of no call", func(w *world) { w.entries = append(w.entries, base+" :call_9") }, "", "an entry belongs to no call"},
 		{"nothing at all", func(w *world) {

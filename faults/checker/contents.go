@@ -16,8 +16,9 @@ import (
 // contents are the runs that a server holds, by the base of their keys.
 type contents struct {
 	runs    map[string]*run
-	strange []string // keys that are none of the store's
-	endless []string // keys of a scope that have no expiry
+	strange []string          // keys that are none of the store's
+	endless []string          // keys of a scope that have no expiry
+	quotas  map[string]*quota // of scopes, by the base of their keys
 }
 
 // run is what lies under one base.
@@ -48,7 +49,7 @@ type body struct {
 func readContents(ctx context.Context, addr string) (*contents, error) {
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, DisableIdentity: true})
 	defer client.Close()
-	c := &contents{runs: map[string]*run{}}
+	c := &contents{runs: map[string]*run{}, quotas: map[string]*quota{}}
 	seen := map[string]bool{}
 	for cursor := uint64(0); ; {
 		keys, next, err := client.Scan(ctx, cursor, "*", 1000).Result()
@@ -103,15 +104,31 @@ func (c *contents) read(ctx context.Context, client *redis.Client, key string) e
 }
 
 // readScope looks at a key that belongs to a scope and not to one run: the list of
-// its runs.
+// its runs, and the reservations of its quota with their sums.
 func (c *contents) readScope(ctx context.Context, client *redis.Client, key, kind string) error {
-	if kind != "zset" || !strings.HasSuffix(key, "}:runs") {
+	at := strings.Index(key, "}:")
+	want := map[string]string{"runs": "zset", "held": "zset", "quota": "hash"}[key[at+2:]]
+	if kind != want {
 		c.strange = append(c.strange, key)
 		return nil
 	}
 	expires, err := client.PExpireTime(ctx, key).Result()
-	if err == nil && expires <= 0 {
+	if err != nil {
+		return err
+	}
+	if expires <= 0 {
 		c.endless = append(c.endless, key)
+	}
+	q := c.quotas[key[:at+2]]
+	if q == nil {
+		q = &quota{}
+		c.quotas[key[:at+2]] = q
+	}
+	switch key[at+2:] {
+	case "held":
+		q.held, err = scores(ctx, client, key)
+	case "quota":
+		q.sums, err = client.HGetAll(ctx, key).Result()
 	}
 	return err
 }

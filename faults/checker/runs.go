@@ -82,3 +82,44 @@ func (r *run) miscounted(gone map[string]bool) []string {
 	sort.Strings(bad)
 	return bad
 }
+
+// quota is what the runs of a scope have reserved.
+type quota struct {
+	held map[string]float64 // reservations
+	sums map[string]string  // n and b, and r:<reservation> for each
+}
+
+// miscounted compares the sums of a quota with its reservations. Nothing is
+// pruned while an audit looks, so both have the same ones.
+func (q *quota) miscounted() []string {
+	if q.held == nil && q.sums == nil {
+		return nil
+	}
+	var bad []string
+	var records, bytes int64
+	for field, value := range q.sums {
+		name, ok := strings.CutPrefix(field, "r:")
+		if !ok {
+			continue
+		}
+		if _, there := q.held[name]; !there {
+			bad = append(bad, "a reservation that no run holds: "+name)
+		}
+		parts := strings.Split(value, ":")
+		if len(parts) != 3 {
+			bad = append(bad, "a reservation that is none: "+value)
+			continue
+		}
+		records, bytes = records+number(parts[0]), bytes+number(parts[1])
+	}
+	for name := range q.held {
+		if _, there := q.sums["r:"+name]; !there {
+			bad = append(bad, "a run that holds nothing that was reserved: "+name)
+		}
+	}
+	if n, b := number(q.sums["n"]), number(q.sums["b"]); n != records || b != bytes {
+		bad = append(bad, fmt.Sprintf("the sums are %d calls and %d bytes, the reservations come to %d and %d", n, b, records, bytes))
+	}
+	sort.Strings(bad)
+	return bad
+}

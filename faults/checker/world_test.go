@@ -29,6 +29,7 @@ type world struct {
 	expiry  map[string]int64 // other than the usual; 0 for none
 	texts   map[string]string
 	scope   map[string]float64 // the list of runs, without an expiry
+	quota   map[string]any     // of the scope, with one reservation for run-1
 	noAudit bool
 }
 
@@ -147,6 +148,13 @@ func (w *world) fill() {
 		}
 		for run, at := range w.scope {
 			p.ZAdd(ctx, "harness:v1:{0123456789abcdef0123456789abcdef}:runs", redis.Z{Score: at, Member: run})
+		}
+		if w.quota != nil {
+			of := "harness:v1:{0123456789abcdef0123456789abcdef}:"
+			p.ZAdd(ctx, of+"held", redis.Z{Score: float64(ends), Member: "run-1:mark"})
+			p.HSet(ctx, of+"quota", w.quota)
+			p.PExpireAt(ctx, of+"held", time.UnixMilli(ends))
+			p.PExpireAt(ctx, of+"quota", time.UnixMilli(ends))
 		}
 		for key, text := range w.texts {
 			p.Set(ctx, key, text, time.Hour)

@@ -97,10 +97,28 @@ func (b *bed) begin(ctx context.Context, at report.Combination, s subject, lasti
 	if t.through, err = redisstore.Dial(ctx, b.proxy.URL(), options); err != nil {
 		return nil, disturbed(err.Error())
 	}
-	if t.inside, err = newBoundary(t.through, closing, t.keep); err != nil {
+	if t.inside, err = newBoundary(t.underQuota(), closing, t.keep); err != nil {
 		return nil, errors.Join(err, t.through.Close())
 	}
 	return t, nil
+}
+
+// underQuota is the store of the injection, which opens runs under a quota where
+// that is what is to be struck.
+func (t *try) underQuota() canonical.Store {
+	if t.tool.quota {
+		return quotaStore{t.through}
+	}
+	return t.through
+}
+
+// quotaStore opens every run under a quota that nothing here reaches.
+type quotaStore struct{ *redisstore.Store }
+
+// OpenRun implements [canonical.Runs].
+func (s quotaStore) OpenRun(ctx context.Context, o canonical.Opening) (canonical.RunState, error) {
+	o.Quota = canonical.Quota{Records: 1 << 40}
+	return s.Store.OpenRun(ctx, o)
 }
 
 // runName is unique in the whole report, since seeds are.

@@ -119,7 +119,7 @@ func lateness(seed uint64) time.Duration {
 // wireFaults are all combinations that can occur, in a fixed order.
 func wireFaults() []wireFault {
 	var all []wireFault
-	for _, script := range []string{"open", "enlist", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle"} {
+	for _, script := range []string{"open", "enlist", "reserve", "release", "use", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle"} {
 		all = append(all, places(script, bare, proxy.PartScript)...)
 	}
 	for _, script := range []string{"save", "complete", "settle"} {

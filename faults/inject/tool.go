@@ -21,6 +21,7 @@ type subject struct {
 	effect canonical.Effect
 	size   int  // bytes that the tool returns
 	fails  bool // it returns an error in place of them
+	quota  bool // its run is opened under a quota of the scope
 }
 
 // raw is what the tool returns: bytes of any value, decided by the seed.
@@ -75,6 +76,9 @@ const toolName = "probe"
 
 // scope is that of all runs of this package.
 func scope() canonical.Scope { return canonical.Scope{Tenant: "faults", Owner: "inject"} }
+
+// scopeBase is what the keys of the scope itself begin with.
+func scopeBase() string { return "harness:v1:{" + scope().Digest() + "}:" }
 
 func (t *tool) action() boundary.Action {
 	return boundary.Action{Executor: t, Projector: projector.Func(summarize), Effect: t.effect}

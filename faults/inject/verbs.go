@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/toolharness/harness/canonical"
@@ -22,11 +23,12 @@ func (d disturbed) Error() string { return "before the fault: " + string(d) }
 type verb struct {
 	effect func(seed uint64) canonical.Effect
 	fails  bool // the tool returns an error
+	quota  bool // the run is opened under a quota of its scope
 	run    func(context.Context, *wireTry) error
 }
 
 func (v verb) subject(w wireFault, seed uint64) subject {
-	return subject{seed: seed, effect: v.effect(seed), size: w.form.size(), fails: v.fails}
+	return subject{seed: seed, effect: v.effect(seed), size: w.form.size(), fails: v.fails, quota: v.quota}
 }
 
 func reads(uint64) canonical.Effect  { return canonical.EffectRead }
@@ -54,6 +56,9 @@ func verbs() map[string]verb {
 		"sweep":    {effect: either, run: storySweep},
 		"settle":   {effect: either, run: storySettle},
 		"delete":   {effect: reads, run: storyDelete},
+		"reserve":  {effect: reads, quota: true, run: storyOpen},
+		"release":  {effect: reads, quota: true, run: storyClose},
+		"use":      {effect: reads, quota: true, run: storyUse},
 	}
 }
 
@@ -95,6 +100,42 @@ func storyClose(ctx context.Context, x *wireTry) error {
 	if state.Phase != canonical.RunClosed {
 		x.broke("the run was closed and is %s", state.Phase)
 	}
+	if x.tool.quota {
+		return x.gaveBack(ctx)
+	}
+	return nil
+}
+
+// gaveBack checks that the run's reservation is what the run still holds.
+func (x *wireTry) gaveBack(ctx context.Context) error {
+	ledger, err := x.client.HMGet(ctx, x.line.Base+"run", "sq", "rs", "qm").Result()
+	if err != nil {
+		return err
+	}
+	field := fmt.Sprintf("r:%s:%s", x.name, ledger[2])
+	kept, err := x.client.HGet(ctx, scopeBase()+"quota", field).Result()
+	if x.must("look for the reservation", err); err != nil {
+		return nil
+	}
+	if want := fmt.Sprintf("%s:%s:", ledger[0], ledger[1]); !strings.HasPrefix(kept, want) {
+		x.broke("the run is closed and holds %s, and its reservation is %s", want, kept)
+	}
+	return nil
+}
+
+// storyUse strikes the question what a scope has reserved.
+func storyUse(ctx context.Context, x *wireTry) error {
+	if err := x.readyCall(ctx); err != nil {
+		return err
+	}
+	x.arm()
+	x.struck(ctx, "use", func(ctx context.Context) error {
+		use, err := x.through.ScopeUse(ctx, scope())
+		if err == nil && use.Runs < 1 {
+			return fmt.Errorf("%d reservations, want one at least", use.Runs)
+		}
+		return err
+	})
 	return nil
 }
 
@@ -186,8 +227,8 @@ func (x *wireTry) struck(ctx context.Context, what string, do func(context.Conte
 	limited, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	err := do(limited)
-	if what != "sweep" && what != "delete" {
-		x.once(what, err) // those two nobody repeats but the client, which does not where a new connection is late
+	if what != "sweep" && what != "delete" && what != "use" {
+		x.once(what, err) // those nobody repeats but the client, which does not where a new connection is late
 	}
 	if err != nil {
 		x.proxy.Heal()

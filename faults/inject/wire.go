@@ -80,7 +80,7 @@ func wireJobs(b *report.Bench, s Selection, known map[string]string) []job {
 // controls are messages that pass: the same calls with nothing done to them.
 func controls() []wireFault {
 	var all []wireFault
-	for _, script := range []string{"open", "enlist", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle", "attach"} {
+	for _, script := range []string{"open", "enlist", "reserve", "release", "use", "admit", "close", "resolve", "sweep", "delete", "save", "complete", "settle", "attach"} {
 		w := wireFault{script: script, form: bare, place: proxy.Before, kind: proxy.Pass}
 		if script == "attach" {
 			w.form = multi
@@ -147,7 +147,7 @@ func (w wireFault) injectOnce(ctx context.Context, b *bed, j job) error {
 		if !j.warm {
 			failed = errors.Join(failed, disturbed("the message was never sent"))
 		}
-	} else if t.run != nil && w.script != "close" && t.line.Name != "" {
+	} else if t.run != nil && w.script != "close" && w.script != "release" && t.line.Name != "" {
 		t.again(ctx)
 	}
 	return errors.Join(failed, t.end(ctx))
