@@ -162,6 +162,10 @@ func (w *walk) take(s step) string {
 	word, _, _ := strings.Cut(w.compare(s.message), ";")
 	for _, x := range w.worlds {
 		x.checkKeys(s.message.target(), w.model)
+		switch s.message.(type) {
+		case openMessage, closeMessage, releaseMessage:
+			x.checkScopeKeys(s.message.target().Scope, w.model)
+		}
 	}
 	return s.message.kind() + ": " + word
 }
@@ -181,6 +185,11 @@ func (w *walk) compare(m message) string {
 // compareAll reads everything of every run and compares.
 func (w *walk) compareAll() {
 	for _, run := range runPool() {
+		w.compare(useMessage{run.Scope})
+		w.compare(listMessage{run.Scope, 100})
+		for _, x := range w.worlds {
+			x.checkScopeKeys(run.Scope, w.model)
+		}
 		for _, m := range []message{inspectMessage{run}, orderMessage{run, 0, 1000}, outstandingMessage{run}, headsMessage{run, namePool()}} {
 			w.compare(m)
 		}

@@ -60,8 +60,8 @@ func (g *generator) next() step {
 		weight int
 		make   func(canonical.RunKey) message
 	}{
-		{280, g.admit}, {180, g.complete}, {70, g.save}, {130, g.again}, {60, g.sweep}, {50, g.settle}, {50, g.resolve},
-		{40, g.delete}, {30, g.open}, {20, g.join}, {70, g.read}, {3, g.close},
+		{272, g.admit}, {175, g.complete}, {70, g.save}, {125, g.again}, {60, g.sweep}, {50, g.settle}, {50, g.resolve},
+		{40, g.delete}, {30, g.open}, {17, g.join}, {88, g.read}, {3, g.close}, {3, g.release},
 	} {
 		if at -= choice.weight; at < 0 {
 			return step{message: choice.make(run)}
@@ -127,6 +127,8 @@ func (g *generator) thin(tally map[string]int) []string {
 		"resolve: done", "resolve: no: " + canonical.ErrStillOpen.Error(), "resolve: no: " + canonical.ErrConflict.Error(), "resolve: no: " + canonical.ErrMissing.Error(),
 		"delete: done", "delete: no: " + canonical.ErrStillOpen.Error(), "delete: no: " + canonical.ErrUnresolvedEffect.Error(),
 		"open: no: " + canonical.ErrRunTaken.Error(), "open: no: " + canonical.ErrRunConflict.Error(), "close: closed", "settlement: settlement",
+		"open: no: " + canonical.ErrQuota.Error(), "release: done", "use: use", "list: list", "find: found", "find: no: " + canonical.ErrMissing.Error(),
+		"part: part", "part: no: " + canonical.ErrMissing.Error(), "part: beyond",
 	} {
 		if tally[want] == 0 {
 			out = append(out, fmt.Sprintf("the walk never met %q; take a longer one", want))
@@ -202,6 +204,12 @@ func (g *generator) open(run canonical.RunKey) message {
 		o.Budget.Bytes = []int64{canonical.Unlimited, 20_000, 9_000}[g.r.IntN(3)]
 		o.Budget.Calls = []int{canonical.Unlimited, 12, 20}[g.r.IntN(3)]
 		o.Token = canonical.Token(fmt.Sprintf("token-%d", g.n))
+		if o.Budget.Bytes != canonical.Unlimited && o.Budget.Calls != canonical.Unlimited {
+			o.Quota = canonical.Quota{Records: 30}
+		}
+	}
+	if o.Quota.Set() && g.below(20) { // each opening brings its own
+		o.Quota = canonical.Quota{Records: 100, Bytes: 35_000}
 	}
 	switch g.r.IntN(6) {
 	case 0:
@@ -353,5 +361,30 @@ func (g *generator) read(run canonical.RunKey) message {
 	return []message{
 		inspectMessage{run}, headsMessage{run, []canonical.CallName{name, g.anyName(run), name}}, viewMessage{run, name}, recordMessage{run, name},
 		orderMessage{run, int64(g.r.IntN(8)), 1 + g.r.IntN(5)}, outstandingMessage{run}, settlementMessage{run, name},
-	}[g.r.IntN(7)]
+		useMessage{run.Scope}, listMessage{run.Scope, 1 + g.r.IntN(3)}, findMessage{run, g.evidence(run, name)}, g.part(run, name),
+	}[g.r.IntN(11)]
+}
+
+func (g *generator) release(run canonical.RunKey) message { return releaseMessage{run} }
+
+// evidence is the id of a call, now and then one that another run may have.
+func (g *generator) evidence(run canonical.RunKey, name canonical.CallName) canonical.EvidenceID {
+	if c := g.m.call(g.m.find(run), name); c != nil && !g.below(30) {
+		return c.admission.EvidenceID
+	}
+	return canonical.EvidenceID(fmt.Sprintf("evidence-%d", 1+g.r.IntN(g.n)))
+}
+
+// part is some place in a raw result, or just behind it.
+func (g *generator) part(run canonical.RunKey, name canonical.CallName) message {
+	size := 20
+	if r := g.m.find(run); r != nil {
+		for _, kept := range r.order { // the first that has one, more often than not
+			if c := g.m.call(r, kept); c != nil && c.raw.Present() && g.below(60) {
+				name, size = kept, len(c.raw.Bytes)
+				break
+			}
+		}
+	}
+	return partMessage{run, name, int64(g.r.IntN(size + size/8 + 2)), 1 + g.r.IntN(size+1)}
 }

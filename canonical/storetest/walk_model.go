@@ -30,6 +30,8 @@ type modelRun struct {
 	effects  map[canonical.CallName]time.Duration // due; zero when known to be unknown
 	late     map[canonical.CallName]*modelLate
 	verdicts map[canonical.CallName]canonical.Resolution
+	evidence map[canonical.EvidenceID]canonical.CallName
+	share    *canonical.Use // of the scope's quota, if any
 }
 
 type modelCall struct {
@@ -147,6 +149,7 @@ func (m *model) admit(r *modelRun, a admitMessage) *modelCall {
 		due: min(m.now+a.Timeout, r.deadline) + a.Closing, expires: m.now + a.TTL,
 	}
 	r.calls[a.Call] = c
+	r.evidence[a.EvidenceID] = a.Call
 	if a.Effect != canonical.EffectRead {
 		r.effects[a.Call] = c.due
 	}

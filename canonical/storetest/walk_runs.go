@@ -26,11 +26,16 @@ func (m openMessage) send(ctx context.Context, x *world) string {
 func (m openMessage) predict(w *model) string {
 	r := w.find(m.Run)
 	if r == nil {
+		share, fits := w.share(m.Opening)
+		if !fits {
+			return refusal(canonical.ErrQuota, "")
+		}
 		w.lives++
 		r = &modelRun{
 			life: w.lives, opening: m.Opening, deadline: w.now + m.Duration, expires: w.now + m.Duration + m.Limits.RecordTTL,
 			perTool: map[string]int{}, calls: map[canonical.CallName]*modelCall{}, effects: map[canonical.CallName]time.Duration{},
 			late: map[canonical.CallName]*modelLate{}, verdicts: map[canonical.CallName]canonical.Resolution{},
+			evidence: map[canonical.EvidenceID]canonical.CallName{}, share: share,
 		}
 		w.runs[m.Run] = r
 		return w.stateText(r)
@@ -119,6 +124,7 @@ func (m closeMessage) predict(w *model) string {
 	}
 	r.notice(m.Seen)
 	r.closed = true
+	r.release()
 	var unresolved []canonical.CallName
 	for name := range r.effects {
 		unresolved = append(unresolved, name)

@@ -47,6 +47,31 @@ func (s *forgetful) Delete(ctx context.Context, run canonical.RunKey, name canon
 	return err
 }
 
+func (s *forgetful) CloseRun(ctx context.Context, c canonical.Closing) (canonical.ClosedRun, error) {
+	closed, err := s.Store.CloseRun(ctx, c)
+	if err == nil && s.fault == "close_gives_back_too_much" {
+		s.moved[string(c.Run.Run)] = true
+	}
+	return closed, err
+}
+
+func (s *forgetful) ScopeUse(ctx context.Context, scope canonical.Scope) (canonical.Use, error) {
+	use, err := s.Store.ScopeUse(ctx, scope)
+	if len(s.moved) > 0 && use.Records > 0 && s.fault == "close_gives_back_too_much" {
+		use.Records--
+	}
+	return use, err
+}
+
+func (s *forgetful) ListRuns(ctx context.Context, scope canonical.Scope, after canonical.ListedRun, max int) ([]canonical.ListedRun, error) {
+	page, err := s.Store.ListRuns(ctx, scope, after, max)
+	if s.fault == "the_last_of_a_list_is_forgotten" && len(page) > 1 {
+		page = page[:len(page)-1]
+		page[len(page)-1].Expires = page[len(page)-1].Expires.Add(time.Hour)
+	}
+	return page, err
+}
+
 func (s *forgetful) harness(clock *fakes.Clock) Harness {
 	return Harness{Store: s, Now: clock.Now, Advance: clock.Advance, Keys: func(run canonical.RunKey) []Key {
 		var keys []Key
@@ -71,6 +96,7 @@ func TestWalk_finds_what_is_wrong_and_shortens_it(t *testing.T) {
 	t.Parallel()
 	for fault, most := range map[string]int{
 		"a_duplicate_moves_the_TTL": 4, "an_own_claim_gets_another_sequence": 4, "a_second_claim_wins": 4, "open_is_immortal": 3,
+		"close_gives_back_too_much": 6, "the_last_of_a_list_is_forgotten": 3,
 		"settlements_are_overwritten": 6, "delete_is_not_told_what_is_open": 4,
 	} {
 		t.Run(fault, func(t *testing.T) {
