@@ -22,6 +22,12 @@ type Config struct {
 	Effects    EffectPolicy     // zero: read only
 	Limits     canonical.Limits // zero fields: defaults
 
+	// ScopeQuota bounds what all runs of one scope may hold together, in whatever
+	// process they are opened. OpenRun reserves a run's whole budget, which must
+	// then have limits for calls and bytes, and answers CAPACITY_EXHAUSTED where it
+	// does not fit; closing a run gives back what it did not use. Zero: no quota.
+	ScopeQuota canonical.Quota
+
 	// Codes are the host's own codes with their text for the model, at most 256
 	// bytes each. Tools and projectors may report these and no others.
 	Codes map[lifecycle.Code]string
@@ -100,6 +106,7 @@ type ToolBoundary struct {
 	authorizer   Authorizer
 	effects      EffectPolicy
 	limits       canonical.Limits
+	quota        canonical.Quota
 	codes        *lifecycle.Registry
 	log          *zap.Logger
 	events       *eventQueue
@@ -129,6 +136,9 @@ func New(c Config) (*ToolBoundary, error) {
 	if err != nil {
 		problems = append(problems, err)
 	}
+	if err := c.ScopeQuota.Validate(); err != nil {
+		problems = append(problems, err)
+	}
 	codes, err := lifecycle.NewRegistry(c.Codes)
 	if err != nil {
 		problems = append(problems, err)
@@ -155,7 +165,7 @@ func New(c Config) (*ToolBoundary, error) {
 		c.Now = time.Now
 	}
 	b := &ToolBoundary{
-		store: c.Store, authorizer: c.Authorizer, effects: c.Effects, limits: limits, codes: codes,
+		store: c.Store, authorizer: c.Authorizer, effects: c.Effects, limits: limits, quota: c.ScopeQuota, codes: codes,
 		log: c.Logger, events: newEventQueue(c.Observer), onRetained: c.OnRetained, now: c.Now,
 		parallel: c.Parallelism, armed: c.Findings,
 		redactor: c.RedactBeforeStore, captureBytes: c.CaptureBytes,

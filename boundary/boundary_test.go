@@ -28,6 +28,8 @@ func TestNew(t *testing.T) {
 		"life":           {func(c *boundary.Config) { c.Limits.RecordTTL = -time.Second }, []string{"RecordTTL"}},
 		"short life":     {func(c *boundary.Config) { c.Limits.RecordTTL = 39 * time.Second }, []string{"RecordTTL", "39s"}},
 		"sizes":          {func(c *boundary.Config) { c.Limits.RawBytes = 6 << 20 }, []string{"RecordBytes"}},
+		"quota":          {func(c *boundary.Config) { c.ScopeQuota.Records = -1 }, []string{"quota.records"}},
+		"large quota":    {func(c *boundary.Config) { c.ScopeQuota.Bytes = canonical.MaxQuota + 1 }, []string{"quota.bytes"}},
 		"code built in":  {func(c *boundary.Config) { c.Codes = map[lifecycle.Code]string{lifecycle.Unauthorized: "x"} }, []string{"UNAUTHORIZED"}},
 		"code malformed": {func(c *boundary.Config) { c.Codes = map[lifecycle.Code]string{"no code": "x"} }, []string{"does not match"}},
 		"everything": {func(c *boundary.Config) {

@@ -35,6 +35,7 @@ func sentinels() []sentinel {
 		{"ErrRunMissing", canonical.ErrRunMissing, lifecycle.RunInactive, notStored},
 		{"ErrRunTaken", canonical.ErrRunTaken, lifecycle.RunInactive, notStored},
 		{"ErrRunConflict", canonical.ErrRunConflict, lifecycle.RunInactive, notStored},
+		{"ErrQuota", canonical.ErrQuota, lifecycle.CapacityExhausted, notStored},
 		{"ErrRunTooLong", canonical.ErrRunTooLong, lifecycle.RunInactive, notStored},
 		{"ErrRunClosed", canonical.ErrRunClosed, lifecycle.RunInactive, notStored},
 		{"ErrRunDamaged", canonical.ErrRunDamaged, lifecycle.RunInactive, notStored},

@@ -103,7 +103,7 @@ func ParseRunTicket(text string) (RunTicket, error) {
 var errTicket = errors.New("boundary: not a run ticket")
 
 // OpenRun opens a run in the store. The error is a [*Error]; its chain has the
-// store's refusal, for instance canonical.ErrRunTooLong.
+// store's refusal, for instance canonical.ErrRunTooLong or canonical.ErrQuota.
 func (b *ToolBoundary) OpenRun(ctx context.Context, spec RunSpec) (*Run, error) {
 	opening, err := b.opening(spec)
 	if err != nil {
@@ -125,6 +125,7 @@ func (b *ToolBoundary) opening(spec RunSpec) (canonical.Opening, error) {
 	o := canonical.Opening{
 		Run:       canonical.RunKey{Scope: spec.Scope, Run: spec.ID},
 		Principal: spec.Principal, Duration: spec.MaxDuration, Limits: b.limits, Continues: spec.Continues,
+		Quota: b.quota,
 	}
 	if b.isClosed() {
 		return o, errShutDown
@@ -307,6 +308,7 @@ var storeCodes = []struct {
 	{canonical.ErrDeadline, lifecycle.RunDeadlineExceeded},
 	{canonical.ErrUnresolvedEffect, lifecycle.UnresolvedEffect},
 	{canonical.ErrCapacity, lifecycle.CapacityExhausted},
+	{canonical.ErrQuota, lifecycle.CapacityExhausted},
 	{canonical.ErrRunBudget, lifecycle.RunBudgetExhausted},
 	{canonical.ErrToolBudget, lifecycle.ToolBudgetExhausted},
 	{canonical.ErrTooLate, lifecycle.StoreUnavailable},

@@ -22,6 +22,19 @@ func (q Quota) Limits() (records, bytes int64) {
 	return records, bytes
 }
 
+// Validate checks both numbers; the error is an [*ArgumentError].
+func (q Quota) Validate() error {
+	for _, n := range []struct {
+		field string
+		value int64
+	}{{"quota.records", q.Records}, {"quota.bytes", q.Bytes}} {
+		if n.value < 0 || n.value > MaxQuota {
+			return &ArgumentError{Op: "open", Field: n.field, Reason: "out of range", Size: n.value, Limit: MaxQuota}
+		}
+	}
+	return nil
+}
+
 // Use is what the reservations of a scope come to. Runs that were opened without
 // a quota have none.
 type Use struct {
@@ -36,13 +49,8 @@ func (o Opening) checkQuota() error {
 	if !o.Quota.Set() {
 		return nil
 	}
-	for _, q := range []struct {
-		field string
-		value int64
-	}{{"quota.records", o.Quota.Records}, {"quota.bytes", o.Quota.Bytes}} {
-		if q.value < 0 || q.value > MaxQuota {
-			return &ArgumentError{Op: "open", Field: q.field, Reason: "out of range", Size: q.value, Limit: MaxQuota}
-		}
+	if err := o.Quota.Validate(); err != nil {
+		return err
 	}
 	for _, b := range []struct {
 		field string
