@@ -2,6 +2,7 @@ package retrieval_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -194,7 +195,36 @@ func replaced(t *testing.T, d *deck) {
 func TestAltered_in_memory(t *testing.T) {
 	onStores(t, []backend{{"fake", fakeDeck}}, []scenario{
 		{"E40_a_flipped_bit_is_found_before_a_byte_is_served", flippedInMemory},
+		{"a_store_that_gives_other_bytes_is_not_believed", liar},
 	})
+}
+
+// lying is a store whose raw results are not what its records say.
+type lying struct {
+	canonical.Store
+	alter func(*canonical.RawPart)
+}
+
+func (l lying) RawPart(ctx context.Context, run canonical.RunKey, call canonical.CallName, offset int64, max int) (canonical.RawPart, error) {
+	part, err := l.Store.RawPart(ctx, run, call, offset, max)
+	l.alter(&part)
+	return part, err
+}
+
+func liar(t *testing.T, d *deck) {
+	b := newBench(t, d)
+	ref := b.kept(b.run, "c1", "as it was")
+	for what, alter := range map[string]func(*canonical.RawPart){
+		"other bytes":  func(p *canonical.RawPart) { p.Bytes[0] ^= 1 },
+		"fewer bytes":  func(p *canonical.RawPart) { p.Bytes = p.Bytes[:1] },
+		"of other raw": func(p *canonical.RawPart) { p.Raw.Pieces = ref.SHA256 },
+	} {
+		r := reader(t, retrieval.Config{Store: lying{d.Store, alter}})
+		_, err := r.Read(t.Context(), ref, retrieval.Part{})
+		want(t, what, err, retrieval.ErrCorrupt)
+		_, err = r.Open(t.Context(), ref)
+		want(t, what, err, retrieval.ErrCorrupt)
+	}
 }
 
 func flippedInMemory(t *testing.T, d *deck) {

@@ -9,7 +9,8 @@ import (
 
 // Delete takes away the bodies of the one record that a reference names: request,
 // raw and agent result, facts. That the call was made, its place, and the refusal
-// to run it again stay. A reference that does not fit takes nothing. A call whose
+// to run it again stay; of a quota, a closed run gives back what went. A reference
+// that does not fit takes nothing. A call whose
 // effect is unresolved is refused.
 func (r *Reader) Delete(ctx context.Context, ref evidence.Reference) error {
 	const op = "delete"
@@ -17,7 +18,10 @@ func (r *Reader) Delete(ctx context.Context, ref evidence.Reference) error {
 	if err != nil {
 		return err
 	}
-	return of(op, r.store.Delete(ctx, head.Identity.RunKey, head.Identity.Call))
+	if err := r.store.Delete(ctx, head.Identity.RunKey, head.Identity.Call); err != nil {
+		return of(op, err)
+	}
+	return r.released(ctx, op, head.Identity.Run)
 }
 
 // DeleteRun deletes every record of a run, those of reading tools and unreadable
@@ -51,7 +55,16 @@ func (r *Reader) DeleteRun(ctx context.Context, run canonical.RunID) (int, error
 			after = n.Seq
 		}
 		if len(page) < lookPage {
-			return deleted, nil
+			return deleted, r.released(ctx, op, run)
 		}
 	}
+}
+
+// released gives back what a run that is closed holds in its scope and does not
+// use any more. A run that has gone holds nothing.
+func (r *Reader) released(ctx context.Context, op string, run canonical.RunID) error {
+	if err := of(op, r.store.ReleaseRun(ctx, r.key(run))); !isMissing(err) {
+		return err
+	}
+	return nil
 }

@@ -6,7 +6,7 @@
 //	List, Find           host     metadata, no bodies                form
 //	GetReference         host     the reference of a call            form
 //	Read                 anybody  chunks of the redacted view        the whole raw result, before the first byte
-//	Open, Record         host     raw bytes, the whole record        the same; ledger, order, operation key
+//	Open, Record         host     raw bytes, the whole record        the same; ledger, order, operation key (unless redacted before storing)
 //	Protected,           host     may the host's copy go?            the same; ledger, order
 //	Acknowledge
 //	Delete, DeleteRun,   host     bodies go, guard and order stay    reference and record fit

@@ -64,6 +64,7 @@ type recordForm struct {
 	Principal    canonical.Principal  `json:"principal"`
 	EvidenceID   canonical.EvidenceID `json:"evidence_id"`
 	OperationKey string               `json:"operation_key"`
+	Redacted     string               `json:"redacted,omitempty"` // before it was stored, by the policy of this fingerprint
 	State        lifecycle.State      `json:"state"`
 	Code         lifecycle.Code       `json:"code,omitempty"`
 	Status       evidence.Status      `json:"evidence_status,omitempty"`
@@ -184,7 +185,7 @@ func (f *bodyForm) body() (canonical.Body, bool) {
 func formOfRecord(r canonical.Record) *recordForm {
 	f := &recordForm{
 		Version: r.Version, Tool: r.Tool, Effect: r.Effect, Principal: r.Principal, EvidenceID: r.EvidenceID,
-		OperationKey: r.OperationKey, State: r.State, Code: r.Code, Status: r.Evidence, Execution: r.Execution, Stage: r.Stage,
+		OperationKey: r.OperationKey, Redacted: r.Redacted, State: r.State, Code: r.Code, Status: r.Evidence, Execution: r.Execution, Stage: r.Stage,
 		Created: r.Created, Due: r.Due, Expires: r.Expires,
 		Request: formOf(r.Request), Raw: formOfRaw(r.Raw), Agent: formOf(r.Agent), Facts: formOf(r.Facts), Coverage: formOf(r.Coverage),
 	}

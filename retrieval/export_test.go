@@ -2,12 +2,18 @@ package retrieval_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
+	"github.com/toolharness/harness/evidence"
+	"github.com/toolharness/harness/projector"
+	"github.com/toolharness/harness/redact"
 	"github.com/toolharness/harness/retrieval"
 )
 
@@ -15,6 +21,7 @@ func TestExport(t *testing.T) {
 	onStores(t, backends(), []scenario{
 		{"a_run_is_one_file_that_verifies_offline", exportsRun},
 		{"what_cannot_be_read_ends_the_export", exportRefuses},
+		{"what_was_redacted_before_it_was_stored_says_so", exportRedacted},
 	})
 }
 
@@ -105,6 +112,56 @@ func exportRefuses(t *testing.T, d *deck) {
 	_, err = b.Export(t.Context(), failing{}, "run-1")
 	if want(t, "a writer that fails", err, retrieval.ErrUnavailable); !errors.Is(err, errFull) {
 		t.Errorf("%v hides the writer's error", err)
+	}
+}
+
+// exportRedacted: where credentials are redacted before anything is stored, the
+// request is not the one that the operation key was made of.
+func exportRedacted(t *testing.T, d *deck) {
+	redactor, err := redact.New(redact.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, d)
+	before, err := boundary.New(boundary.Config{Store: d.Store, Authorizer: boundary.AllowAll{}, Now: d.now, RedactBeforeStore: redactor})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = before.Shutdown(context.Background()) })
+	run, err := before.OpenRun(t.Context(), runSpec("run-7", testScope()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := before.Invoke(t.Context(), run, boundary.Envelope{
+		RunID: "run-7", ToolCallID: "c1", Tool: "search", Input: []byte(`{"password":"hunter2"}`), Authorized: true, ReadOnly: true,
+	}, boundary.Action{
+		Executor: boundary.ExecutorFunc(func(_ context.Context, in boundary.Input, raw io.Writer) error {
+			_, err := raw.Write(in.Arguments)
+			return err
+		}),
+		Projector: projector.Func(func(context.Context, projector.Input) (projector.Projection, error) {
+			return projector.Projection{Result: []byte("one"), Status: evidence.Found}, nil
+		}),
+	})
+	ref, ok := got.Outcome.Reference()
+	if !ok {
+		t.Fatal(got.Err)
+	}
+	const stored = `{"password":"[REDACTED]"}`
+	record, err := b.Record(t.Context(), ref)
+	if err != nil || string(record.Raw.Bytes) != stored || string(record.Request) != stored || record.Redacted != redactor.Fingerprint() {
+		t.Errorf("record %q %q by %q, %v", []byte(record.Raw.Bytes), []byte(record.Request), record.Redacted, err)
+	}
+	page, err := b.List(t.Context(), retrieval.Filter{Run: "run-7"}, "", 0)
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].Redacted != redactor.Fingerprint() {
+		t.Errorf("listed %+v, %v", page.Entries, err)
+	}
+	if got := readAll(t, b.Reader, ref, 7); got != stored {
+		t.Errorf("view %s", got)
+	}
+	file, _ := export(t, b.Reader, "run-7")
+	if _, err := retrieval.Verify(bytes.NewReader(file)); err != nil || bytes.Contains(file, []byte("hunter2")) || !bytes.Contains(file, []byte(`"redacted":"`+redactor.Fingerprint())) {
+		t.Errorf("verified: %v, %d bytes", err, len(file))
 	}
 }
 

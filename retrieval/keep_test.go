@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/fakes"
@@ -359,6 +360,23 @@ func moving(t *testing.T, d *deck) {
 	if len(live.Recent()) != 0 {
 		t.Error("half of it was changed")
 	}
+
+	// Another receipt of the same call in its place is not the one that was asked about.
+	note(t, live, receiptOf(ref))
+	other := newReceipts(t, 20)
+	unstored := receiptOf(ref)
+	unstored.Code, unstored.Reference = lifecycle.ResultNotStored, nil
+	note(t, other, unstored)
+	older := saved(t, other)
+	slow = reader(t, retrieval.Config{Store: during{d.Store, func() {
+		if err := live.Restore([]byte(older)); err != nil {
+			t.Error(err)
+		}
+	}}})
+	want(t, "meanwhile another", live.Acknowledge(t.Context(), slow, pair("c1", "search"), ref), retrieval.ErrAcknowledge)
+	if saved(t, live) != older || !live.Protected(pair("c1", "search")) {
+		t.Error("half of it was changed")
+	}
 }
 
 func TestRemoving(t *testing.T) {
@@ -367,6 +385,7 @@ func TestRemoving(t *testing.T) {
 		{"S126_R50_what_is_unresolved_or_open_is_not_deleted", keepsUnresolved},
 		{"E45_prune_takes_what_is_old_or_acknowledged_and_says_so", prunes},
 		{"S51_reading_moves_no_expiry", readsLeaveExpiries},
+		{"E45_what_is_deleted_is_given_back_to_the_quota", givesBack},
 	})
 }
 
@@ -590,5 +609,56 @@ func busy(t *testing.T, d *deck) {
 	go func() { <-inside }()
 	if _, err := r.Open(t.Context(), ref); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// givesBack: the records of a closed run count against its scope's quota until
+// they are deleted.
+func givesBack(t *testing.T, d *deck) {
+	b := newBench(t, d)
+	limits, err := canonical.Limits{}.WithDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := canonical.RunKey{Scope: testScope(), Run: "quota-1"}
+	_, err = d.OpenRun(t.Context(), canonical.Opening{
+		Run: key, Token: "token-1", Duration: time.Minute, Limits: limits,
+		Budget: canonical.Budget{Calls: 10, PerTool: 10, Bytes: 100 << 20}, Quota: canonical.Quota{Bytes: 1 << 30},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := b.boundary.JoinRun(t.Context(), boundary.RunTicket{Run: key, Token: "token-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := b.kept(run, "c1", strings.Repeat("x", 5000))
+	for _, id := range []string{"c2", "c3"} {
+		b.kept(run, id, strings.Repeat("x", 5000))
+	}
+	if err := run.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	held := func() int64 {
+		use, err := d.ScopeUse(t.Context(), key.Scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return use.Bytes
+	}
+	before := held()
+	if err := b.Delete(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	after := held()
+	if before < 15000 || before-after < 5000 {
+		t.Errorf("%d bytes held before the first is deleted, %d after", before, after)
+	}
+	out, err := b.Prune(t.Context(), retrieval.Pruning{Run: key.Run, Only: func(e retrieval.Entry) bool { return e.Call == named("c2") }})
+	if err != nil || len(out.Taken) != 1 || after-held() < 5000 {
+		t.Errorf("pruned %d, %v: %d bytes held, %d before", len(out.Taken), err, held(), after)
+	}
+	if n, err := b.DeleteRun(t.Context(), key.Run); err != nil || n != 3 || held() != 0 {
+		t.Errorf("deleted %d, %v: %d bytes held", n, err, held())
 	}
 }

@@ -48,6 +48,10 @@ type Entry struct {
 	RequestBytes int64
 	AgentBytes   int64
 
+	// Redacted names the policy that all bodies went through before they were
+	// stored; empty: they are as they came.
+	Redacted string
+
 	Created, Ended, Expires time.Time
 
 	// Fault says why the record cannot be read: ErrCorrupt or ErrVersion. Then only
@@ -263,7 +267,7 @@ func entryOf(h canonical.Head) Entry {
 	e = Entry{
 		Run: h.Identity.Run, Call: h.Identity.Call, Seq: h.Seq, EvidenceID: h.EvidenceID,
 		Tool: h.Tool, Effect: h.Effect, State: h.State, Code: h.Code, Status: h.Evidence, Execution: h.Execution,
-		HasResult: h.Raw.Stored, ResultBytes: h.Raw.Size, RequestBytes: h.RequestSize, AgentBytes: h.AgentSize,
+		HasResult: h.Raw.Stored, ResultBytes: h.Raw.Size, RequestBytes: h.RequestSize, AgentBytes: h.AgentSize, Redacted: h.Redacted,
 		Created: h.Created, Ended: h.Ended, Expires: h.Expires,
 	}
 	e.reference, _ = h.Reference()

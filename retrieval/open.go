@@ -57,7 +57,10 @@ func (r *Reader) record(ctx context.Context, op string, head canonical.Head) (ca
 	if err != nil {
 		return canonical.Record{}, of(op, err)
 	}
-	if record.Identity != head.Identity || record.OperationKey != record.Identity.OperationKey(record.Request) {
+	// The key is of the request as it was sent. Where bodies were redacted before
+	// they were stored, that is not the stored one.
+	key := record.Identity.OperationKey(record.Request)
+	if record.Identity != head.Identity || record.Redacted == "" && record.OperationKey != key {
 		return canonical.Record{}, fail(op, "", ErrCorrupt)
 	}
 	return record, r.registered(ctx, op, record.Head)

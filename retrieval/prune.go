@@ -40,8 +40,9 @@ type Pruned struct {
 	Next string // go on with this; empty when all was looked at
 }
 
-// Prune deletes the bodies of ended records. It is an act of the host: nothing
-// else in this module takes evidence away before its life is over. Work and
+// Prune deletes the bodies of ended records, and gives back what closed runs hold
+// of a quota and do not use any more. It is an act of the host: nothing else in
+// this module takes evidence away before its life is over. Work and
 // memory of one act are bounded; go on with Pruned.Next until it is empty. With an
 // error, Pruned still tells what was taken.
 func (r *Reader) Prune(ctx context.Context, p Pruning) (Pruned, error) {
@@ -76,8 +77,26 @@ func (r *Reader) Prune(ctx context.Context, p Pruning) (Pruned, error) {
 		return Pruned{}, err
 	}
 	out := Pruned{Next: page.Next}
-	err = r.prune(ctx, op, p, page.Entries, &out)
+	if err = r.prune(ctx, op, p, page.Entries, &out); err == nil {
+		err = r.releasedAll(ctx, op, page.Entries)
+	}
 	return out, err
+}
+
+// releasedAll gives back what the runs that were looked at do not use any more,
+// also what an earlier act that was cut short did not.
+func (r *Reader) releasedAll(ctx context.Context, op string, entries []Entry) error {
+	var last canonical.RunID
+	for _, e := range entries { // the calls of a run stand together
+		if e.Run == last {
+			continue
+		}
+		last = e.Run
+		if err := r.released(ctx, op, e.Run); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Reader) prune(ctx context.Context, op string, p Pruning, entries []Entry, out *Pruned) error {
