@@ -63,7 +63,10 @@ func everyKeyExpires(t *testing.T, e env) {
 	}
 	check := func(what string) {
 		for _, key := range e.keys(t) {
-			at := e.client.PExpireTime(ctx, key).Val()
+			at, last := e.client.PExpireTime(ctx, key).Val(), last
+			if !strings.HasPrefix(key, e.base(run)) {
+				last += 10 * time.Second // the list of the scope's runs: a second more, by the clock of another server a moment later
+			}
 			if was, ok := most[key]; at <= 0 || at > last || ok && at != was {
 				t.Errorf("after %s %q expires at %v, was %v; the run expires at %v", what, key, at, was, last)
 			}

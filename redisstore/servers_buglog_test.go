@@ -187,8 +187,9 @@ func oneSlot(t *testing.T, e env) {
 		}
 		tags[tag] = true
 	}
-	if len(tags) != 4 {
-		t.Errorf("%d hash tags for 4 runs", len(tags))
+	scope := runKey("x").Scope.Digest()
+	if !tags[scope] || len(tags) != 5 {
+		t.Errorf("%d hash tags for 4 runs and the list of their scope, want 5: %v", len(tags), tags)
 	}
 }
 
