@@ -7,9 +7,14 @@ const ReferenceVersion = 1
 // made: how much may break before the record is lost.
 type Strength string
 
-// StrengthMemory: acknowledged by one server's memory. The others, "fsync" and
-// "replicas:n", are reported by stores that waited for them.
-const StrengthMemory Strength = "memory"
+// The strengths. A store that waited for replicas reports "replicas:n" with their
+// number.
+const (
+	// StrengthMemory: acknowledged by one server's memory.
+	StrengthMemory Strength = "memory"
+	// StrengthFsync: on the disk of one machine before it was acknowledged.
+	StrengthFsync Strength = "fsync"
+)
 
 // Reference names one stored result. It identifies and lets bytes be checked;
 // it grants nothing. Whoever presents one is authorized anew, and a reference
