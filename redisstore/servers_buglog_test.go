@@ -358,9 +358,10 @@ func failuresLeakNothing(t *testing.T) {
 		t.Errorf("%d connections after failures, the pool has %d", got, pool)
 	}
 	p.Start()
+	var admitted canonical.Admitted
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the client waits a moment before it dials again
 		if state, err = s.OpenRun(ctx, opening0("r2")); err == nil {
-			_, err = s.Admit(ctx, admission(state, "c1", canonical.EffectRead)) // on whichever connection
+			admitted, err = s.Admit(ctx, admission(state, "c1", canonical.EffectRead)) // on whichever connection
 		}
 		if err == nil {
 			break
@@ -370,7 +371,7 @@ func failuresLeakNothing(t *testing.T) {
 		}
 	}
 	again := admission(state, "c1", canonical.EffectRead)
-	complete(t, s, ready(again, admit(t, s, again).Expires, []byte("x")))
+	complete(t, s, ready(again, admitted.Expires, []byte("x")))
 	if stats := client.PoolStats(); stats.TotalConns > pool || stats.TotalConns != stats.IdleConns {
 		t.Errorf("%d connections, %d of them idle, the pool has %d", stats.TotalConns, stats.IdleConns, pool)
 	}
