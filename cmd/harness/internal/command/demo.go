@@ -69,10 +69,15 @@ func demoJSON(ctx context.Context, o demo.Options, out io.Writer) error {
 	if err != nil {
 		return verdict(document, err, nil)
 	}
+	return verdict(document, nil, encode(out, document))
+}
+
+// encode prints one JSON document. What a tool returned is shown as it is, not escaped for a page.
+func encode(out io.Writer, document any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return verdict(document, nil, encoder.Encode(document))
+	return encoder.Encode(document)
 }
 
 // verdict turns what came of a demo into the program's error: one of usage, one of a demo that could not go on, or the

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -62,10 +61,7 @@ func replayJSON(ctx context.Context, o replay.Options, streams Streams) error {
 	if err != nil {
 		return replayVerdict(document, err, nil)
 	}
-	encoder := json.NewEncoder(streams.Out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return replayVerdict(document, nil, encoder.Encode(document))
+	return replayVerdict(document, nil, encode(streams.Out, document))
 }
 
 // replayVerdict turns what came of a replay into the program's error: one of usage, one of a replay that could not go on,

@@ -12,9 +12,11 @@ import (
 
 // The exit statuses of the program.
 const (
-	ExitDone   = 0
-	ExitFailed = 1
-	ExitUsage  = 2
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitMissing = 3 // no such run, call, result or file
+	ExitDiffers = 4 // stored bytes or a file are not what was recorded of them
 )
 
 // Streams are where a command reads nothing from and writes to.
@@ -31,6 +33,12 @@ type failure struct{ cause error }
 func (f failure) Error() string { return f.cause.Error() }
 func (f failure) Unwrap() error { return f.cause }
 
+// answer is a failure with a status of its own.
+type answer struct {
+	failure
+	status int
+}
+
 // Run executes one command line, without the name of the program, and returns the exit status.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
@@ -42,7 +50,11 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return ExitDone
 	}
 	fmt.Fprintf(streams.Err, "harness: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if errors.As(err, new(failure)) {
+	var own answer
+	switch {
+	case errors.As(err, &own):
+		return own.status
+	case errors.As(err, new(failure)):
 		return ExitFailed
 	}
 	fmt.Fprintln(streams.Err, "Try 'harness help'.")
@@ -61,6 +73,6 @@ func newRoot(streams Streams) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newDemo(streams), newReplay(streams), newVersion())
+	root.AddCommand(newDemo(streams), newReplay(streams), newLs(streams), newShow(streams), newRead(streams), newExport(streams), newVerify(streams), newVersion())
 	return root
 }

@@ -97,6 +97,16 @@ func cut(text string, cells int) string {
 	return text
 }
 
+// Block takes the power out of a text of several lines: as [Plain], but line feeds and tabs stay.
+func Block(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
 // Plain puts a text on one line and takes the power out of it: line ends become blanks, and characters that are not
 // printable become U+FFFD, escape sequences and marks that reorder text included.
 func Plain(text string) string {

@@ -121,3 +121,16 @@ func TestMarksAreForTerminalsThatWantThem(t *testing.T) {
 		}
 	}
 }
+
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a\n\tb\r\n":        "a\n\tb\ufffd\n",
+		"\x1b[2Jx\x9by\x07": "\ufffd[2Jx\ufffdy\ufffd",
+		"\u202e青松卡\n":       "\ufffd青松卡\n",
+	} {
+		if got := console.Block(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -17,6 +17,9 @@ import (
 // databaseName is what results and facts call the database.
 const databaseName = "chinook"
 
+// Scope is whose runs those of the demo are.
+func Scope() canonical.Scope { return canonical.Scope{Tenant: "demo", Namespace: databaseName} }
+
 // Screen is told of everything as it happens. Its methods are called from one goroutine.
 type Screen interface {
 	// Begin has what is known ahead: store, run, questions with calls and refusals that have no outcome yet.
@@ -62,7 +65,7 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 	if err := o.check(); err != nil {
 		return Document{}, err
 	}
-	d := &demo{options: o.withDefaults(), screen: screen, scope: canonical.Scope{Tenant: "demo", Namespace: databaseName}}
+	d := &demo{options: o.withDefaults(), screen: screen, scope: Scope()}
 	defer func() { err = errors.Join(err, d.close(ctx)) }()
 	for _, step := range []func(context.Context) error{d.open, d.openRun, d.recorded, d.searches, d.refused, d.facts, d.check} {
 		if err := step(ctx); err != nil {

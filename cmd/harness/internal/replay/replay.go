@@ -18,6 +18,9 @@ import (
 	"github.com/toolharness/harness/redisstore"
 )
 
+// Scope is whose runs those of a replay are.
+func Scope() canonical.Scope { return canonical.Scope{Tenant: "replay"} }
+
 // Screen is told of everything as it happens. Its methods are called from one goroutine.
 type Screen interface {
 	// Reading tells of a file before it is read, n counted from 1.
@@ -53,7 +56,7 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 	}
 	r := &replay{
 		options: o.withDefaults(), screen: screen, project: text.New(text.Options{}),
-		scope: canonical.Scope{Tenant: "replay"}, series: "replay-" + rand.Text() + "-",
+		scope: Scope(), series: "replay-" + rand.Text() + "-",
 		document: Document{Counts: newCounts(), Files: []File{}},
 	}
 	defer func() { err = errors.Join(err, r.close(ctx)) }()
