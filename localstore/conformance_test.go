@@ -10,7 +10,3 @@ func TestT64_conformance(t *testing.T) {
 	t.Parallel()
 	t.Run("local", func(t *testing.T) { storetest.Run(t, localHarness) })
 }
-
-func BenchmarkStore(b *testing.B) {
-	b.Run("local", func(b *testing.B) { storetest.Bench(b, localHarness) })
-}

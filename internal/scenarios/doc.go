@@ -11,7 +11,7 @@
 // A scenario is named by a path element of a test's name that begins with its
 // number and an underscore: TestAdmit/fake/P01_reply_lost, TestP01_reply_lost,
 // T01_T02_one_call for two of them. A store is named by an element that is
-// exactly fake, embedded or redis. A row with the store "-" wants one test on
+// exactly one of fake, embedded, redis, cluster, local. A row with the store "-" wants one test on
 // any store or none.
 //
 // Only the lowest test of a path counts, once it passed and nothing above it

@@ -13,7 +13,7 @@ import (
 const anyStore = "-"
 
 // stores are the words a row may ask for, in the order they are printed.
-func stores() []string { return []string{anyStore, "fake", "embedded", "redis", "cluster"} }
+func stores() []string { return []string{anyStore, "fake", "embedded", "redis", "cluster", "local"} }
 
 // row is one scenario.
 type row struct {
