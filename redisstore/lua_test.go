@@ -183,7 +183,7 @@ func TestLua_code_uses_what_the_header_declares(t *testing.T) {
 }
 
 // allowed is every command that a script may issue.
-var allowed = []string{"DEL", "HDEL", "HEXISTS", "HGET", "HINCRBY", "HKEYS", "HMGET", "HSET", "HSTRLEN", "PEXPIREAT",
+var allowed = []string{"DEL", "HDEL", "HEXISTS", "HGET", "HINCRBY", "HKEYS", "HLEN", "HMGET", "HSET", "HSTRLEN", "PEXPIREAT",
 	"TIME", "TYPE", "ZADD", "ZCOUNT", "ZRANGE", "ZRANGEBYSCORE", "ZREM", "ZSCORE"}
 
 var forbidden = regexp.MustCompile(`\b(cjson|cmsgpack|bit|struct|os|goto|loadstring|load|dofile|pcall|random|tostring|debug|setresp|replicate_commands|error_reply|status_reply|EVAL|EVALSHA|MULTI|WAIT|EXPIRE|PEXPIRE|EXPIREAT|PERSIST|GETEX|TOUCH|RENAME|COPY|RESTORE)\b`)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	_ "embed" // the scripts are part of the program
 	"encoding/hex"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -49,7 +50,8 @@ const more = -1
 type script struct {
 	name    string
 	source  string
-	digest  string // SHA-1 of the source, by which a server caches it
+	text    string // the source without what its header says behind the first line
+	digest  string // SHA-1 of the text, by which a server caches it
 	keys    int
 	args    int              // fixed arguments
 	open    bool             // more arguments may follow
@@ -98,8 +100,21 @@ func newScripts() scripts {
 type words = map[string][]int
 
 func newScript(name, source string, keys, args int, open bool, replies words) *script {
-	sum := sha1.Sum([]byte(source))
-	return &script{name: name, source: source, digest: hex.EncodeToString(sum[:]), keys: keys, args: args, open: open, replies: replies}
+	text := short(source)
+	sum := sha1.Sum([]byte(text))
+	return &script{name: name, source: source, text: text, digest: hex.EncodeToString(sum[:]), keys: keys, args: args, open: open, replies: replies}
+}
+
+// short is a script as it is sent: its first line, which names it, and its code. A
+// server hashes the text of every EVAL, and attach is one with every long body.
+func short(source string) string {
+	var out strings.Builder
+	for i, line := range strings.SplitAfter(source, "\n") {
+		if i == 0 || !strings.HasPrefix(line, "--") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }
 
 // commander is what a script needs of a client or of a pipeline.
@@ -111,7 +126,7 @@ type commander interface {
 // by sends the script to c, by its digest or, where whole is set, by its text.
 func (sc *script) by(ctx context.Context, c commander, whole bool, m message) *redis.Cmd {
 	if whole {
-		return c.Eval(ctx, sc.source, m.keys, m.args...)
+		return c.Eval(ctx, sc.text, m.keys, m.args...)
 	}
 	return c.EvalSha(ctx, sc.digest, m.keys, m.args...)
 }

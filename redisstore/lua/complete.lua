@@ -46,13 +46,12 @@ local function holds(key, want)
   local kind = redis.call('TYPE', key).ok
   return kind == 'none' or kind == want
 end
-if not (holds(ledger, 'hash') and holds(record, 'hash') and holds(open, 'zset') and holds(effects, 'zset')) then
-  return {'foreign'}
-end
+if not (holds(ledger, 'hash') and holds(record, 'hash') and holds(open, 'zset')
+  and holds(effects, 'zset')) then return {'foreign'} end
 
 local run_v, phase, last, ends = unpack(redis.call('HMGET', ledger, 'v', 'st', 'sq', 'ex'))
-local rec_v, state, holder, former, by, kept, accepted, reserve, expires = unpack(redis.call(
-  'HMGET', record, 'v', 'st', 'cl', 'od', 'by', 'rd', 'ac', 'rs', 'ex'))
+local rec_v, state, holder, former, by, kept, accepted, reserve, expires, effect = unpack(redis.call(
+  'HMGET', record, 'v', 'st', 'cl', 'od', 'by', 'rd', 'ac', 'rs', 'ex', 'ef'))
 
 local function refuse(...)
   local named = ' ' .. (accepted or '') .. ' '
@@ -68,33 +67,35 @@ if phase == 'open' and tonumber(last) < seen then redis.call('HSET', ledger, 'st
 if former == outcome then redis.call('PEXPIREAT', record, expires) return refuse('repeat') end
 if by == 'sweep' then return refuse('swept', state, ends or '0') end
 if state ~= 'PROJECTING' then return refuse('conflict', state) end
-if raw_digest ~= '' and raw_digest ~= (kept or raw_digest) then return refuse('conflict', state) end
-if raw_digest ~= '' and not kept and raw_meta == '' then return refuse('conflict', state) end
+if raw_digest ~= '' and (kept and raw_digest ~= kept or not kept and raw_meta == '') then return refuse('conflict', state) end
+local sizes, time = {}, redis.call('TIME')
 for field, size in string.gmatch(sent, '(%S+) (%d+)') do
-  if redis.call('HSTRLEN', record, field) ~= tonumber(size) then return {'incomplete'} end
+  sizes[field] = tonumber(size)
+  if redis.call('HSTRLEN', record, field) ~= sizes[field] then return {'incomplete'} end
 end
 
 accepted = kept and accepted or raw_fields
 if accepted ~= '' and body_fields ~= '' then accepted = accepted .. ' ' end
 accepted = accepted .. body_fields
-local time = redis.call('TIME')
 local fields = {'st', verdict, 'cd', code, 'xe', execution, 'od', outcome, 'fm', meta, 'ac', accepted, 'by', 'owner',
   'en', text(tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))}
 local function put(field, value) fields[#fields + 1] = field; fields[#fields + 1] = value end
-for i = 15, #ARGV, 2 do put(ARGV[i], ARGV[i + 1]) end
+for i = 15, #ARGV, 2 do sizes[ARGV[i]] = #ARGV[i + 1] put(ARGV[i], ARGV[i + 1]) end
+local known = 19 + ((kept or raw_meta ~= '') and 1 or 0) + ((kept or raw_fields ~= '') and 1 or 0) -- 12 of admit, 7 of ends, raw's
 if not kept and raw_meta ~= '' then put('rm', raw_meta) end
 if not kept and raw_fields ~= '' then put('rd', raw_digest) end
-redis.call('HSET', record, unpack(fields))
-
 local held, named = redis.call('HSTRLEN', record, 'rq'), {}
 for field in string.gmatch(accepted, '%S+') do
-  held, named[field] = held + redis.call('HSTRLEN', record, field), true
+  held, named[field], known = held + (sizes[field] or redis.call('HSTRLEN', record, field)), true, known + 1
 end
-for _, field in ipairs(redis.call('HKEYS', record)) do
+put('rs', text(held))
+redis.call('HSET', record, unpack(fields))
+
+for _, field in ipairs(redis.call('HLEN', record) == known and {} or redis.call('HKEYS', record)) do
   if string.find(field, ':', 1, true) and not named[field] then redis.call('HDEL', record, field) end
 end
-redis.call('HSET', record, 'rs', text(held))
 if phase then redis.call('HINCRBY', ledger, 'rs', text(held - tonumber(reserve))) end
 redis.call('ZREM', open, name)
-if execution == 'unknown' then redis.call('ZADD', effects, 'XX', '0', name) else redis.call('ZREM', effects, name) end
+if effect ~= 'read' and execution == 'unknown' then redis.call('ZADD', effects, 'XX', '0', name)
+elseif effect ~= 'read' then redis.call('ZREM', effects, name) end
 return {'ended'}
