@@ -88,5 +88,6 @@
 //		_, err = session.Reconcile(ctx, run.ID(), open[0].Call)
 //	}
 //
-// Sources: rows R01 to R60 of docs/sources.md, "negotiated remote outcomes".
+// Sources: rows R01 to R60 of docs/scenarios.md, after "negotiated remote tool
+// outcomes" in docs/sources.md.
 package remote

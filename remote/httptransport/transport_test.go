@@ -3,7 +3,6 @@ package httptransport_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -92,5 +91,3 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
-
-var _ = io.EOF
