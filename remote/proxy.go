@@ -59,6 +59,7 @@ func (p *proxy) Execute(ctx context.Context, in boundary.Input, raw io.Writer) e
 	if err != nil {
 		return boundary.NotApplied(CodeRefused, errors.Join(ErrNotSubmitted, err))
 	}
+	defer s.left(inv)
 	receipt, err := s.submit(ctx, inv, in.Arguments)
 	if err != nil {
 		if refused, ok := errors.AsType[*ProtocolError](err); ok && s.boundRefusal(inv, refused) {
@@ -71,6 +72,16 @@ func (p *proxy) Execute(ctx context.Context, in boundary.Input, raw io.Writer) e
 		return s.unknown(ctx, inv, nil)
 	}
 	return s.deliver(ctx, inv, receipt, raw)
+}
+
+// left notes, of a call that ended in any way but those below, a panic of the
+// transport for instance, that nothing is known.
+func (s *Session) left(inv *invocation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if inv.state == StateSubmitted {
+		inv.state = StateUnknown
+	}
 }
 
 // unknown is what is returned when no receipt settles the call. Reads raise no

@@ -66,17 +66,29 @@ func (s *Server) Negotiate(ctx context.Context, who Caller, m NegotiateRequest) 
 	}
 	session := &served{id: id.String(), caller: who, expires: s.now().Add(s.cfg.SessionDuration)}
 	s.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.forgetExpired()
-		s.sessions[session.id] = session
-	}
+	code := s.enter(session)
 	s.mu.Unlock()
-	if closed {
-		return NegotiateResponse{}, s.refuse(SessionClosed, r)
+	if code != "" {
+		return NegotiateResponse{}, s.refuse(code, r)
 	}
 	s.observe(Event{Method: MethodNegotiate, Session: session.id})
 	return s.welcome(session), nil
+}
+
+// maxSessions bounds the sessions of a server that have not ended.
+const maxSessions = 1000
+
+// enter notes a new session, if there may be one. The caller holds the lock.
+func (s *Server) enter(session *served) ErrorCode {
+	if s.closed {
+		return SessionClosed
+	}
+	s.forgetExpired()
+	if len(s.sessions) >= maxSessions {
+		return RequestLimitExceeded
+	}
+	s.sessions[session.id] = session
+	return ""
 }
 
 func speaks(protocols []string) bool {

@@ -161,13 +161,16 @@ func (r *request) notStarted(code string) {
 func (s *Server) run(ctx context.Context, r *request, tool offered, arguments []byte) {
 	defer close(r.done)
 	id := s.identity(r.key)
-	run, err := s.boundary.OpenRun(context.WithoutCancel(ctx), boundary.RunSpec{
+	opening, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.ClosingTimeout)
+	defer cancel()
+	run, err := s.boundary.OpenRun(opening, boundary.RunSpec{
 		ID: id.Run, Scope: r.who.Scope, Principal: r.who.Principal,
 		MaxDuration: min(tool.timeout+s.limits.Closing()+10*time.Second, s.limits.MaxDuration()),
 		Budget:      canonical.Budget{Calls: 1, PerTool: 1},
 	})
 	switch {
 	case errors.Is(err, canonical.ErrRunTaken): // another life of this server, or another server on this store, has it
+		r.end(Unsettled, executionUnknown, "", s.now())
 		s.adopt(ctx, r)
 		return
 	case err != nil:
@@ -176,8 +179,8 @@ func (s *Server) run(ctx context.Context, r *request, tool offered, arguments []
 	}
 	result := s.toolset.Dispatch(ctx, run, boundary.Call{ID: id.Call.ID, Name: r.tool, Arguments: arguments})[0]
 	s.settle(r, id, arguments, result)
-	closing, cancel := context.WithTimeout(context.Background(), s.limits.ClosingTimeout)
-	defer cancel()
+	closing, stop := context.WithTimeout(context.Background(), s.limits.ClosingTimeout)
+	defer stop()
 	_ = run.Close(closing) // nothing more is called in it; its deadline ends it otherwise
 }
 

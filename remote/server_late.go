@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/toolharness/harness/boundary"
@@ -75,21 +76,26 @@ func (s *Server) keepLate(r *request, late boundary.Retained) {
 		return
 	}
 	head, err := record{s.boundary, s.store}.keep(ctx, id, r.who.Principal, r.tool, note, late.Raw.Bytes)
-	if err != nil || head.Raw.SHA256 != late.Raw.SHA256 {
+	if errors.Is(err, canonical.ErrRunTaken) { // an earlier try came as far as this
+		head, err = s.headOf(ctx, id)
+	}
+	if err == nil && head.Raw.SHA256 != late.Raw.SHA256 {
+		err = errCorrelation
+	}
+	if err == nil && !r.effect.Read() {
+		err = s.store.Resolve(ctx, canonical.Resolution{
+			Run: late.Identity.RunKey, Call: late.Identity.Call, Verdict: canonical.Applied, Evidence: SourceSchema + " late " + late.Raw.SHA256,
+		})
+	}
+	switch {
+	case errors.Is(err, canonical.ErrConflict): // the host gave its verdict before, and it stands
+		s.adopt(ctx, r)
+		return
+	case err != nil:
 		r.mu.Lock()
 		r.retained = &late
 		r.mu.Unlock()
 		return
-	}
-	if !r.effect.Read() {
-		if err := s.store.Resolve(ctx, canonical.Resolution{
-			Run: late.Identity.RunKey, Call: late.Identity.Call, Verdict: canonical.Applied, Evidence: SourceSchema + " late " + late.Raw.SHA256,
-		}); err != nil {
-			r.mu.Lock()
-			r.retained = &late
-			r.mu.Unlock()
-			return
-		}
 	}
 	r.store(id, head, s.now())
 	r.mu.Lock()

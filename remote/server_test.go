@@ -278,3 +278,60 @@ func TestR27_the_serving_hosts_verdict_is_a_receipt(t *testing.T) {
 		}
 	})
 }
+
+func TestR29_a_late_result_after_the_hosts_verdict(t *testing.T) {
+	onStores(t, func(t *testing.T, at func(*testing.T) place) {
+		r := newRig(t, at, rigOptions{server: func(c *remote.ServerConfig) { c.Boundary.Limits.ToolTimeout = 50 * time.Millisecond }})
+		r.bench.quiet.Store(true)
+		failed(t, r.call("c1", "slow", `{}`), lifecycle.OutcomeUnknown, boundary.Unknown)
+		if err := r.server.Resolve(t.Context(), serveScope, r.view("c1").RequestID, canonical.NotApplied, "looked"); err != nil {
+			t.Fatal(err)
+		}
+		close(r.bench.gate)
+		if err := r.server.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(r.server.RetainedSources()); n != 0 {
+			t.Errorf("%d sources wait", n)
+		}
+		got, err := r.reconcile("c1")
+		if err != nil || !got.Receipt.Resolved && !got.Receipt.Late {
+			t.Errorf("reconciled: %v, %v", got, err)
+		}
+	})
+}
+
+// Two servers on one store: what one has admitted the other does not enter.
+func TestR56_request_admitted_by_another_server(t *testing.T) {
+	onStores(t, func(t *testing.T, at func(*testing.T) place) {
+		r := newRig(t, at, rigOptions{})
+		m := request(r.negotiated(), "r1", "pay", `{}`)
+		if _, err := r.server.Execute(t.Context(), someCaller, m); err != nil {
+			t.Fatal(err)
+		}
+		other := r.serve(nil)
+		a, err := other.Negotiate(t.Context(), someCaller, remote.NegotiateRequest{Protocols: []string{remote.Protocol}, PackageID: "bench"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := other.Execute(t.Context(), someCaller, request(a, "r1", "pay", `{}`))
+		if err != nil || got.State != remote.Settled || !got.HasResult || r.bench.count("pay") != 1 {
+			t.Errorf("%v, %v, %d bodies", got, err, r.bench.count("pay"))
+		}
+	})
+}
+
+func TestR39_sessions_are_bounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, fakePlace, rigOptions{server: func(c *remote.ServerConfig) { c.SessionDuration = time.Minute }})
+	for range 999 { // and the rig's own
+		r.negotiated()
+	}
+	ask := remote.NegotiateRequest{Protocols: []string{remote.Protocol}, PackageID: "bench"}
+	_, err := r.server.Negotiate(t.Context(), someCaller, ask)
+	refusedAs(t, err, remote.RequestLimitExceeded, remote.AdmittedUnknown)
+	r.there.advance(time.Minute)
+	if _, err := r.server.Negotiate(t.Context(), someCaller, ask); err != nil {
+		t.Errorf("after the others have ended: %v", err)
+	}
+}

@@ -161,6 +161,9 @@ func TestR27_S115_anything_but_a_receipt_of_this_call_is_unknown(t *testing.T) {
 			r.session = r.connect(func(c *remote.SessionConfig) { c.Transport = answering{r.loop, answer} })
 			r.set = r.toolset(r.session)
 			failed(t, r.call("c1", "pay", `{}`), lifecycle.OutcomeUnknown, boundary.Unknown)
+			if v := r.view("c1"); v.State != remote.StateUnknown {
+				t.Errorf("state %s", v.State)
+			}
 			failed(t, r.call("c2", "local", `{}`), lifecycle.UnresolvedEffect, boundary.NotStarted)
 			done, err := r.reconcile("c1")
 			if err != nil || !done.Lifted || done.Text != `"{\"paid\":true}"` {
@@ -316,6 +319,35 @@ func TestR26_S113_barrier_stays_while_the_store_fails(t *testing.T) {
 		done, err := r.reconcile("c1")
 		if err != nil || !done.Lifted {
 			t.Errorf("reconciled: %v, %v", done, err)
+		}
+		r.free("c2")
+	})
+}
+
+func TestR17_settled_but_not_stored(t *testing.T) {
+	onStores(t, func(t *testing.T, at func(*testing.T) place) {
+		var cut *cutStore
+		r := newRig(t, at, rigOptions{local2: func(s canonical.Store) canonical.Store { cut = &cutStore{Store: s}; return cut },
+			local: func(c *boundary.Config) { c.Limits.ClosingTimeout = 200 * time.Millisecond }})
+		cut.mu.Lock()
+		cut.cut = true
+		cut.mu.Unlock()
+		failed(t, r.call("c1", "pay", `{}`), lifecycle.ResultNotStored, boundary.Completed)
+		if got := r.view("c1"); got.State != remote.StateSettledUnstored || got.Server.State != remote.Settled {
+			t.Errorf("state %s, receipt %v", got.State, got.Server)
+		}
+		cut.mu.Lock()
+		cut.cut = false
+		cut.mu.Unlock()
+		if err := r.boundary.Settle(t.Context(), r.retains[0]); err != nil {
+			t.Fatal(err)
+		}
+		done, err := r.reconcile("c1")
+		if err != nil || !done.Reused || done.Text != `"{\"paid\":true}"` || r.view("c1").State != remote.StateSettled {
+			t.Errorf("settled: %v, %v", done, err)
+		}
+		if r.bench.count("pay") != 1 || r.observations() != 0 {
+			t.Errorf("%d bodies, %d other observations", r.bench.count("pay"), r.observations())
 		}
 		r.free("c2")
 	})
