@@ -36,7 +36,7 @@ func (s *odd) Record(ctx context.Context, key canonical.RunKey, name canonical.C
 		out.Raw.Bytes = c.raw.Bytes.Clone()
 		out.Head = canonical.Head{
 			Version: canonical.SchemaVersion, Identity: canonical.Identity{RunKey: key, Call: name}, Seq: c.seq, Tool: a.Tool, Effect: a.Effect,
-			Principal: a.Principal, EvidenceID: a.EvidenceID, OperationKey: a.OperationKey, State: c.state(), Code: c.verdict.Code,
+			Principal: a.Principal, EvidenceID: a.EvidenceID, OperationKey: a.OperationKey, Redacted: a.Redacted, State: c.state(), Code: c.verdict.Code,
 			Evidence: c.verdict.Evidence, Execution: c.verdict.Execution, Stage: c.stage,
 			RequestSize: int64(len(a.Request)), RequestSHA256: a.Request.SHA256(),
 			Raw:   canonical.RawInfo{Stored: c.raw.Present(), Size: c.raw.Size, SHA256: c.raw.SHA256, AtLeast: c.raw.AtLeast},
