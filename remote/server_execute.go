@@ -27,7 +27,7 @@ func (s *Server) Execute(ctx context.Context, who Caller, m ExecuteRequest) (Rec
 		r.cause, r.admitted = denied, admitted
 		return Receipt{}, s.refuse(code, r)
 	}
-	return s.answer(ctx, entry, m.Session, m.WaitMS, m.MaxInlineBytes), nil
+	return s.answer(ctx, entry, MethodExecute, answerTo{m.Session, m.WaitMS, m.MaxInlineBytes}), nil
 }
 
 // invalidUnless: who may not ask learns nothing about what was wrong.
@@ -184,9 +184,16 @@ func (s *Server) run(ctx context.Context, r *request, tool offered, arguments []
 	_ = run.Close(closing) // nothing more is called in it; its deadline ends it otherwise
 }
 
+// answerTo is how a caller wants its receipt.
+type answerTo struct {
+	session string
+	waitMS  int64
+	inline  int
+}
+
 // answer waits for the end, within what both sides allow, and says what is known.
-func (s *Server) answer(ctx context.Context, r *request, session string, waitMS int64, inline int) Receipt {
-	wait := min(time.Duration(waitMS)*time.Millisecond, s.cfg.MaxWait)
+func (s *Server) answer(ctx context.Context, r *request, method Method, to answerTo) Receipt {
+	wait := min(time.Duration(to.waitMS)*time.Millisecond, s.cfg.MaxWait)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -194,7 +201,7 @@ func (s *Server) answer(ctx context.Context, r *request, session string, waitMS 
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	m := s.inlined(ctx, r, s.receipt(r, session), inline)
-	s.observe(Event{Method: MethodExecute, Session: session, RequestID: m.RequestID, Tool: m.Tool, State: m.State})
+	m := s.inlined(ctx, r, s.receipt(r, to.session), to.inline)
+	s.observe(Event{Method: method, Session: to.session, RequestID: m.RequestID, Tool: m.Tool, State: m.State})
 	return m
 }

@@ -32,7 +32,7 @@ func (s *Server) GetReceipt(ctx context.Context, who Caller, m ReceiptRequest) (
 	if entry.ended() && entry.waits() {
 		s.adopt(ctx, entry)
 	}
-	return s.answer(ctx, entry, m.Session, m.WaitMS, m.MaxInlineBytes), nil
+	return s.answer(ctx, entry, MethodGetReceipt, answerTo{m.Session, m.WaitMS, m.MaxInlineBytes}), nil
 }
 
 // unseen answers for a request that is not in the memory: by the store, or, where
@@ -120,8 +120,8 @@ func (s *Server) adoptSettlement(ctx context.Context, r *request, id canonical.I
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state, r.execution, r.code, r.resolved, r.acked = Settled, executionCompleted, string(lifecycle.OutcomeUnknown), true, true
-	r.applied = appliedNo
-	if settlement.Resolved.Verdict == canonical.Applied {
+	r.applied = notUnlessRead(r.effect)
+	if settlement.Resolved.Verdict == canonical.Applied && !r.effect.Read() {
 		r.applied = appliedYes
 	}
 }
