@@ -23,8 +23,9 @@ database, with searches that find nothing and with Chinese text; then calls that
 refused; then state the facts of the run. Everything that is shown is checked; the exit
 status is 1 when anything is not as it must be.
 
-Without --redis the store is embedded and nothing is left anywhere. With it, the keys
-of the run are removed at the end unless --keep is given; no other key is touched.`
+Without --redis and --data the store is embedded and nothing is left anywhere. With --redis
+the keys of the run are removed at the end unless --keep is given; no other key is touched.
+With --data they stay in the directory until they expire. 'harness ls' lists what stays.`
 
 func newDemo(streams Streams) *cobra.Command {
 	var options demo.Options
@@ -35,7 +36,7 @@ func newDemo(streams Streams) *cobra.Command {
 		Long:  demoLong,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"redis", "entries"} {
+			for _, name := range []string{"redis", "data", "entries"} {
 				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 					return fmt.Errorf("--%s is empty", name) // most likely a variable that is not set
 				}
@@ -51,6 +52,7 @@ func newDemo(streams Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.Redis, "redis", "", "keep the records in the Redis at this `URL`: redis://, rediss:// or unix://")
+	flags.StringVar(&options.Data, "data", "", "keep the records in a file in this `DIR`, which is made if it is missing, until they expire")
 	flags.BoolVar(&options.Keep, "keep", false, "leave the records in Redis until they expire, and print how to look at one")
 	flags.StringVar(&options.Entries, "entries", "", "append a line to this `FILE` for each entry into a tool: run, id (turn:id in a turn), tool")
 	flags.StringVarP(&output, "output", "o", "text", "`FORMAT` of the result: text, or json for one document at the end")

@@ -12,29 +12,33 @@ import (
 	"github.com/toolharness/harness/cmd/harness/internal/demo"
 	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/cmd/harness/internal/records"
+	"github.com/toolharness/harness/localstore"
 	"github.com/toolharness/harness/redisstore"
 	"github.com/toolharness/harness/retrieval"
 )
 
 const keptHelp = `
 
-The store is a Redis (--redis): one server, a cluster or a Sentinel group. The scope is
-exactly --tenant, --owner and --namespace; without any of the three it is that of the
-demo, which is --tenant demo --namespace chinook. Runs of a replay are --tenant replay.
+The store is a Redis (--redis): one server, a cluster or a Sentinel group; or the file that
+demo --data or replay --data kept (--data), which one process can have at a time. The scope
+is exactly --tenant, --owner and --namespace; without any of the three it is that of the demo,
+which is --tenant demo --namespace chinook. Runs of a replay are --tenant replay.
 
 The exit status is 3 where nothing of that name is there (any more), and 4 where stored
 bytes are not what was recorded of them.`
 
 // kept are the flags of a command that reads what runs left behind.
 type kept struct {
-	redis, prefix string
-	scope         canonical.Scope
+	where  place.Where
+	prefix string
+	scope  canonical.Scope
 }
 
 func (k *kept) add(cmd *cobra.Command) {
 	cmd.Long += keptHelp
 	flags := cmd.Flags()
-	flags.StringVar(&k.redis, "redis", "", "read from the Redis at this `URL`, as redisstore takes it: redis://, redis+cluster://, ...")
+	flags.StringVar(&k.where.Redis, "redis", "", "read from the Redis at this `URL`, as redisstore takes it: redis://, redis+cluster://, ...")
+	flags.StringVar(&k.where.Data, "data", "", "read from the file in this `DIR`")
 	flags.StringVar(&k.prefix, "prefix", redisstore.DefaultPrefix, "`PREFIX` of the store's keys in Redis")
 	flags.StringVar(&k.scope.Tenant, "tenant", "", "tenant of the runs")
 	flags.StringVar(&k.scope.Owner, "owner", "", "owner of the runs")
@@ -62,11 +66,16 @@ func (k *kept) check(cmd *cobra.Command) error {
 	if !given {
 		k.scope = demo.Scope()
 	}
+	for _, name := range []string{"redis", "data"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return fmt.Errorf("--%s is empty", name) // most likely a variable that is not set
+		}
+	}
 	switch {
-	case k.redis == "" && cmd.Flags().Changed("redis"):
-		return errors.New("--redis is empty") // most likely a variable that is not set
-	case k.redis == "":
-		return errors.New("no store is named: --redis URL")
+	case k.where == place.Where{}:
+		return errors.New("no store is named: --data DIR or --redis URL")
+	case k.where.Data != "" && cmd.Flags().Changed("prefix"):
+		return errors.New("--prefix is of keys in Redis")
 	}
 	return k.scope.Validate()
 }
@@ -76,7 +85,7 @@ func (k *kept) with(cmd *cobra.Command, ask func(context.Context, *records.Reade
 	if err := k.check(cmd); err != nil {
 		return err
 	}
-	store, err := place.OpenKept(cmd.Context(), k.redis, k.prefix)
+	store, err := place.OpenKept(cmd.Context(), k.where, k.prefix)
 	if err != nil {
 		return judged(cmd, err)
 	}
@@ -100,9 +109,9 @@ func judged(cmd *cobra.Command, err error) error {
 	}
 	told := failure{fmt.Errorf("%s: %w", cmd.Name(), err)}
 	switch {
-	case errors.Is(err, retrieval.ErrMissing), errors.Is(err, retrieval.ErrNoResult):
+	case errors.Is(err, retrieval.ErrMissing), errors.Is(err, retrieval.ErrNoResult), errors.As(err, new(*place.NoStoreError)):
 		return answer{told, ExitMissing}
-	case errors.Is(err, retrieval.ErrCorrupt), errors.Is(err, retrieval.ErrExport), errors.Is(err, retrieval.ErrReference):
+	case errors.Is(err, retrieval.ErrCorrupt), errors.Is(err, retrieval.ErrExport), errors.Is(err, retrieval.ErrReference), errors.Is(err, localstore.ErrDamaged):
 		return answer{told, ExitDiffers}
 	}
 	return told
@@ -110,7 +119,7 @@ func judged(cmd *cobra.Command, err error) error {
 
 // isUsage tells an argument that cannot be from trouble with one that can.
 func isUsage(err error) bool {
-	return badAddress(err) || errors.As(err, new(*redisstore.OptionError)) || errors.As(err, new(*canonical.NameError)) ||
+	return badAddress(err) || errors.As(err, new(*place.WhereError)) || errors.As(err, new(*redisstore.OptionError)) || errors.As(err, new(*canonical.NameError)) ||
 		errors.Is(err, retrieval.ErrArgument) || errors.Is(err, retrieval.ErrCursor)
 }
 

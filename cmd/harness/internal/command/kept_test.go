@@ -20,6 +20,7 @@ import (
 	"github.com/toolharness/harness/cmd/harness/internal/demo"
 	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/internal/redistest"
+	"github.com/toolharness/harness/localstore"
 )
 
 // listed is what a script needs of a list.
@@ -112,6 +113,92 @@ func TestKeptRunsOnRedis(t *testing.T) {
 	db := redistest.Shared(t)
 	store := []string{"--redis", db.URL()}
 	id, calls := keptRun(t, append(store, "--keep")...)
+	checkKept(t, id, calls, store)
+	refused(t, command.ExitMissing, "no such run", append([]string{"ls", id, "--prefix", "another"}, store...)...)
+	t.Run("stored bytes that are altered", func(t *testing.T) {
+		alterInRedis(t, db.Client(), id, calls[3].Name)
+		checkAltered(t, id, calls[3].Name, store)
+	})
+}
+
+// The same of a demo that kept its run in a directory.
+func TestKeptRunsInADirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new", "数据")
+	store := []string{"--data", dir}
+	id, calls := keptRun(t, store...)
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("got %v, %v, want a directory for its owner alone", info, err)
+	}
+	checkKept(t, id, calls, store)
+	t.Run("a second demo beside it", func(t *testing.T) {
+		text := asked(t, append([]string{"demo"}, store...)...)
+		if !strings.HasSuffix(text, "\nAll 15 checks passed.\n") || !strings.Contains(text, "\n26 runs and records are left in the directory until they expire. To look at one record:\n  harness show demo-") {
+			t.Errorf("got\n%s", text)
+		}
+		if all := documentOf[listed](t, append([]string{"ls"}, store...)...); len(all.Runs) != 4 {
+			t.Errorf("got %+v, want four runs", all.Runs)
+		}
+	})
+	t.Run("stored bytes that are altered", func(t *testing.T) {
+		alterInFile(t, filepath.Join(dir, localstore.FileName), asked(t, append([]string{"read", id, calls[3].Name, "--raw"}, store...)...))
+		checkAltered(t, id, calls[3].Name, store)
+	})
+}
+
+// What demo and replay say of a directory is what is in it, and the command that they print works.
+func TestKeptReplayInADirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := asked(t, "replay", "--data", dir, "--turns", chatFile(t, recordedChat), chatFile(t, recordedChat))
+	if !strings.Contains(text, "\nAll 4 ready results, read back from the file, are what was recorded. Store: local.\n") ||
+		!strings.Contains(text, "\n6 runs and records are left in the directory until they expire.\nTo look at one record:\n  harness show replay-") {
+		t.Errorf("got\n%s", text)
+	}
+	_, printed, _ := strings.Cut(text, "  harness ")
+	shown := asked(t, strings.Fields(strings.ReplaceAll(printed, "'", ""))...)
+	if !strings.Contains(shown, "\ntool           get, read\n") {
+		t.Errorf("got\n%s", shown)
+	}
+	var document struct{ Admitted int }
+	if err := json.Unmarshal([]byte(asked(t, "replay", "--data", dir, "-o", "json", chatFile(t, recordedChat))), &document); err != nil || document.Admitted != 1 {
+		t.Errorf("got %+v, %v", document, err)
+	}
+	if all := documentOf[listed](t, "ls", "--data", dir, "--tenant", "replay"); len(all.Runs) != 3 {
+		t.Errorf("got %+v, want three runs", all.Runs)
+	}
+}
+
+func TestKeptInADirectoryThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	refused(t, command.ExitMissing, "ls: no such store: there is no "+localstore.FileName, "ls", "--data", t.TempDir())
+	refused(t, command.ExitMissing, "no such store", "read", "run", "call", "--data", filepath.Join(t.TempDir(), "none"))
+	broken, held := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, localstore.FileName), []byte(strings.Repeat("no database ", 4096)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, command.ExitDiffers, "the file is damaged", "ls", "--data", broken)
+	store, err := localstore.Open(filepath.Join(held, localstore.FileName), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, args := range [][]string{{"ls"}, {"demo"}, {"replay", chatFile(t, recordedChat)}} {
+		refused(t, command.ExitFailed, "another process holds the file", append(args, "--data", held)...)
+	}
+	file := chatFile(t, recordedChat)
+	refused(t, command.ExitFailed, "the given directory cannot be used", "demo", "--data", file)
+	refused(t, command.ExitFailed, "the given directory cannot be used", "ls", "--data", file)
+	for _, args := range [][]string{
+		{"demo", "--data", "", "--keep"}, {"demo", "--data", held, "--redis", "redis://u:marker_7@h"}, {"replay", file, "--data", ""}, {"replay", file, "--data", held, "--redis", "redis://u:marker_7@h"},
+		{"ls", "--data", ""}, {"ls", "--data", held, "--redis", "redis://u:marker_7@h"}, {"ls", "--data", held, "--prefix", "p"},
+	} {
+		refused(t, command.ExitUsage, "", args...)
+	}
+}
+
+// checkKept is what must be true of the run of a demo in any store.
+func checkKept(t *testing.T, id string, calls []keptCall, store []string) {
 	t.Run("runs in pages", func(t *testing.T) { checkRuns(t, id, store) })
 	t.Run("calls in pages", func(t *testing.T) { checkCalls(t, id, calls, store) })
 	t.Run("records", func(t *testing.T) { checkShown(t, id, calls, store) })
@@ -120,13 +207,12 @@ func TestKeptRunsOnRedis(t *testing.T) {
 	t.Run("missing", func(t *testing.T) {
 		for _, args := range [][]string{
 			{"ls", "nobody"}, {"show", id, "nobody"}, {"show", "nobody", calls[0].Name}, {"read", id, "nobody"}, {"export", "nobody"},
-			{"ls", id, "--tenant", "demo"}, {"show", id, calls[0].Name, "--tenant", "other"}, {"ls", id, "--prefix", "another"},
+			{"ls", id, "--tenant", "demo"}, {"show", id, calls[0].Name, "--tenant", "other"},
 			{"read", "--evidence", "00000000-0000-4000-8000-000000000000"},
 		} {
 			refused(t, command.ExitMissing, "no such", append(args, store...)...)
 		}
 	})
-	t.Run("stored bytes that are altered", func(t *testing.T) { checkAltered(t, db.Client(), id, calls[3].Name, store) })
 }
 
 // checkRuns: a run on Redis has another beside it, which was opened to outlive its deadline.
@@ -288,9 +374,9 @@ func checkFile(t *testing.T, id string, store []string) {
 	refused(t, command.ExitFailed, "no such file", append([]string{"export", id, "-o", filepath.Join(t.TempDir(), "none", "run.jsonl")}, store...)...)
 }
 
-// checkAltered flips a byte of a raw result in Redis. Then nothing of that record is served, the list says so or not, and
-// the export of the run names it.
-func checkAltered(t *testing.T, client redis.UniversalClient, id, name string, store []string) {
+// alterInRedis flips a byte of a raw result.
+func alterInRedis(t *testing.T, client redis.UniversalClient, id, name string) {
+	t.Helper()
 	key := place.RecordOf(canonical.RunKey{Scope: demo.Scope(), Run: canonical.RunID(id)}, canonical.CallName{ID: canonical.ToolCallID(name)})
 	fields, err := client.HGetAll(t.Context(), key).Result()
 	if err != nil {
@@ -310,6 +396,28 @@ func checkAltered(t *testing.T, client redis.UniversalClient, id, name string, s
 	if flipped != 1 {
 		t.Fatalf("got %d raw fields, want 1", flipped)
 	}
+}
+
+// alterInFile flips a byte of a raw result, wherever the file has it.
+func alterInFile(t *testing.T, name, raw string) {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	altered := []byte(raw)
+	altered[len(altered)/2] ^= 1
+	if bytes.Count(content, []byte(raw)) == 0 {
+		t.Fatal("the raw result is not in the file as it is")
+	}
+	if err := os.WriteFile(name, bytes.ReplaceAll(content, []byte(raw), altered), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkAltered: of a record whose raw result was altered nothing is served, and the export of its run names it.
+func checkAltered(t *testing.T, id, name string, store []string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.jsonl")
 	for _, args := range [][]string{{"read", id, name}, {"read", id, name, "--raw"}, {"show", id, name}} {
 		refused(t, command.ExitDiffers, "stored bytes do not match their digest", append(args, store...)...)

@@ -20,8 +20,10 @@ Each conversation is one run with unlimited budgets. Every result that a model c
 is read back through a second client and compared with the recording. The exit status is
 1 when a file could not be read or a result is not what was recorded.
 
-Without --redis the store is embedded and nothing is left anywhere. With it, the keys of
-the runs are removed at the end unless --keep is given; no other key is touched.`
+Without --redis and --data the store is embedded and nothing is left anywhere. With --redis
+the keys of the runs are removed at the end unless --keep is given; no other key is touched.
+With --data they stay in the directory until they expire. 'harness ls --tenant replay' lists
+what stays.`
 
 func newReplay(streams Streams) *cobra.Command {
 	var options replay.Options
@@ -32,8 +34,10 @@ func newReplay(streams Streams) *cobra.Command {
 		Long:  replayLong,
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if flag := cmd.Flags().Lookup("redis"); flag.Changed && options.Redis == "" {
-				return errors.New("--redis is empty") // most likely a variable that is not set
+			for _, name := range []string{"redis", "data"} {
+				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+					return fmt.Errorf("--%s is empty", name) // most likely a variable that is not set
+				}
 			}
 			options.Files = files
 			switch output {
@@ -51,6 +55,7 @@ func newReplay(streams Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&options.Turns, "turns", false, "let an id occur again in a later message: the message's index is the call's turn")
 	flags.StringVar(&options.Redis, "redis", "", "keep the records in the Redis at this `URL`: redis://, rediss:// or unix://")
+	flags.StringVar(&options.Data, "data", "", "keep the records in a file in this `DIR`, which is made if it is missing, until they expire")
 	flags.BoolVar(&options.Keep, "keep", false, "leave the records in Redis until they expire, and print how to look at one")
 	flags.StringVarP(&output, "output", "o", "text", "`FORMAT` of the result: text, or json for one document at the end")
 	return cmd

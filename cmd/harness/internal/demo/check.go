@@ -215,9 +215,9 @@ func (d *demo) checkFacts(context.Context) (string, error) {
 	return fmt.Sprintf("%d facts, %d absences, %d bytes of text", len(report.Facts), len(report.Absences), len(report.Text())), errors.Join(problems...)
 }
 
-// checkKeys asks the server itself. Each run has its ledger, each admission its record and no more, and each key a life.
+// checkKeys asks the server itself, where there is one. Each run has its ledger, each admission its record and no more, and each key a life.
 func (d *demo) checkKeys(ctx context.Context) (string, error) {
-	keys, err := d.place.Outside.Keys(ctx, d.runs)
+	keys, err := d.place.Keys(ctx, d.runs)
 	if err != nil {
 		return "", err
 	}
@@ -242,7 +242,7 @@ func (d *demo) checkKeys(ctx context.Context) (string, error) {
 		problems = append(problems, fmt.Errorf("%d records, want %d", records, d.script.admitted()))
 	}
 	if d.options.Keep {
-		d.document.Kept, d.document.LookWith, d.document.NeedsPassword = keys, d.look(), d.place.Outside.NeedsPassword()
+		d.document.Kept, d.document.LookWith, d.document.NeedsPassword = keys, d.look(), d.place.NeedsPassword()
 	}
 	return fmt.Sprintf("%d keys, %d of them records", len(keys), records), errors.Join(problems...)
 }

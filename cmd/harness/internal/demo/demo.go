@@ -11,7 +11,6 @@ import (
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/cmd/harness/internal/sqlagent"
-	"github.com/toolharness/harness/redisstore"
 )
 
 // databaseName is what results and facts call the database.
@@ -39,7 +38,7 @@ type demo struct {
 	options  Options
 	screen   Screen
 	place    *place.Place
-	again    *redisstore.Store // on the same server, with a client of its own: what the checks read with
+	again    *place.Again // what the checks read with: on a server, a client of its own
 	sources  sources
 	script   script
 	entries  *entries
@@ -81,7 +80,7 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 
 // open opens everything that does not need the run.
 func (d *demo) open(ctx context.Context) (err error) {
-	if d.place, err = place.Open(ctx, d.options.Redis); err != nil {
+	if d.place, err = place.Open(ctx, place.Where{Redis: d.options.Redis, Data: d.options.Data}); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	if d.entries, err = openEntries(d.options.Entries); err != nil {
@@ -275,14 +274,14 @@ func (d *demo) close(ctx context.Context) error {
 	if d.boundary != nil {
 		problems = append(problems, d.boundary.Shutdown(ctx))
 	}
+	if d.again != nil {
+		problems = append(problems, d.again.Close())
+	}
 	if d.place != nil {
 		if !d.options.Keep && !d.removed {
 			problems = append(problems, d.place.Outside.Remove(ctx, d.runs))
 		}
 		problems = append(problems, d.place.Close())
-	}
-	if d.again != nil {
-		problems = append(problems, d.again.Close())
 	}
 	problems = append(problems, d.sources.close())
 	if d.entries != nil {
@@ -293,5 +292,5 @@ func (d *demo) close(ctx context.Context) error {
 
 // look is the command that shows one record: that of the last query, since it is short.
 func (d *demo) look() string {
-	return d.place.Outside.Command(place.RecordOf(d.run.Key(), canonical.CallName{ID: d.script.lastOf(sqlagent.NameQuery).ID}))
+	return d.place.Command(d.run.Key(), canonical.CallName{ID: d.script.lastOf(sqlagent.NameQuery).ID})
 }

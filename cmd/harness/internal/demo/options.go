@@ -14,6 +14,8 @@ import (
 type Options struct {
 	// Redis is the address of one server: redis://, rediss:// or unix://. Empty: the embedded store.
 	Redis string
+	// Data is the directory of a local store, in which the records stay until they expire.
+	Data string
 	// Keep leaves the records in Redis until they expire. It needs an address, since the embedded store ends with the demo.
 	Keep bool
 	// Entries names a file to which each entry into a tool appends a line: run, tool_call_id and tool, between tabs; the id
@@ -35,6 +37,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	o.Keep = o.Keep || o.Data != ""
 	if o.conversationsExpected == "" {
 		o.conversationsExpected = data.ConversationsExpected()
 	}
@@ -70,8 +73,11 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) check() error {
-	if o.Keep && o.Redis == "" {
-		return &OptionError{Reason: "records can be kept only in a Redis that is named"}
+	switch {
+	case o.Redis != "" && o.Data != "":
+		return &OptionError{Reason: "a Redis and a directory are named, records are in one of them"}
+	case o.Keep && o.Redis == "" && o.Data == "":
+		return &OptionError{Reason: "records can be kept only in a Redis or a directory that is named"}
 	}
 	return nil
 }

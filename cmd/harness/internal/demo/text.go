@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/cmd/harness/internal/console"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/evidence"
 	"github.com/toolharness/harness/lifecycle"
 )
@@ -138,7 +139,7 @@ func (t *Text) End(d Document) {
 	}
 	if d.LookWith != "" {
 		t.out.Line("")
-		t.out.Line("%d keys are left in Redis until they expire. To look at one record:", len(d.Kept))
+		t.out.Line("%s until they expire. To look at one record:", place.Left(d.Store, len(d.Kept)))
 		t.out.Line("%s", indent+d.LookWith)
 		if d.NeedsPassword {
 			t.out.Line("%s", indent+"with the password in REDISCLI_AUTH")

@@ -2,6 +2,8 @@ package place_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,12 +12,13 @@ import (
 	"github.com/toolharness/harness/canonical"
 	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/internal/redistest"
+	"github.com/toolharness/harness/localstore"
 	"github.com/toolharness/harness/redisstore"
 )
 
 func open(t *testing.T, address string) *place.Place {
 	t.Helper()
-	p, err := place.Open(t.Context(), address)
+	p, err := place.Open(t.Context(), place.Where{Redis: address})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +117,7 @@ func TestAgainSeesWhatWasStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second == p.Store {
+	if second.Store == p.Store {
 		t.Error("it is the same store")
 	}
 	if state, err := second.Inspect(t.Context(), run); err != nil || state.Run != run {
@@ -135,10 +138,72 @@ func TestNowMovesWithTheStore(t *testing.T) {
 	}
 }
 
+// A local store tells of its runs as a server's keys would, and the next one to open it finds them.
+func TestLocalStoreTellsOfItsRuns(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "made")
+	p, err := place.Open(t.Context(), place.Where{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := canonical.Scope{Tenant: "a", Namespace: "it's"}
+	runs := openRuns(t, p, scope, "s-1", "s-2", "other")
+	gone := canonical.RunKey{Scope: scope, Run: "s-none"}
+	keys, err := p.Keys(t.Context(), append(runs, gone, runs[0]))
+	if err != nil || len(keys) != 3 || keys[0].Name != place.PrefixOf(runs[2])+"run" || keys[0].TTL <= 0 {
+		t.Errorf("got %+v, %v", keys, err)
+	}
+	if n, err := p.CountSeries(t.Context(), scope, "s-"); err != nil || n != 2 {
+		t.Errorf("got %d, %v, want 2", n, err)
+	}
+	if got, want := p.Command(runs[0], canonical.CallName{Turn: "m", ID: "x|y"}), "harness show s-1 'm:x|y' --data "+dir+" --tenant a --namespace 'it'\\''s'"; got != want || p.NeedsPassword() {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	again, err := p.Again(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := place.OpenKept(t.Context(), place.Where{Data: dir}, ""); !errors.Is(err, localstore.ErrLocked) {
+		t.Errorf("got %v, want that it is held", err)
+	}
+	if err := errors.Join(again.Close(), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := place.OpenKept(t.Context(), place.Where{Data: dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := kept.Store.Inspect(t.Context(), runs[1]); err != nil || state.Run != runs[1] {
+		t.Errorf("got %v, %v", state.Run, err)
+	}
+	if err := kept.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Reading makes no store where there is none, and nothing is in two places at once.
+func TestPlacesThatAreNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := place.OpenKept(t.Context(), place.Where{Data: dir}, ""); !errors.As(err, new(*place.NoStoreError)) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("got %v, %v, want nothing", left, err)
+	}
+	both := place.Where{Redis: "redis://h", Data: dir}
+	if _, err := place.OpenKept(t.Context(), both, ""); !errors.As(err, new(*place.WhereError)) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := place.Open(t.Context(), both); !errors.As(err, new(*place.WhereError)) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestOpenRepeatsNoPartOfAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"marker_7", "http://u:marker_7@h", "redis://:marker_7@a,b", "redis://u:%zzmarker_7@h", "redis://u:marker_7@127.0.0.1:1"} {
-		p, err := place.Open(t.Context(), address)
+		p, err := place.Open(t.Context(), place.Where{Redis: address})
 		if err == nil || p != nil || strings.Contains(err.Error(), "marker_7") {
 			t.Errorf("%s: got %v", address, err)
 		}

@@ -27,7 +27,8 @@
 // A result that answers no recorded call is sent nowhere and counted nowhere.
 //
 // raw_mismatch: once a conversation is closed, the raw result of every ready call is read through a second store with a
-// client of its own, which verifies its digest, and compared with the recording. One that is missing, damaged or other
+// client of its own (on a local store, which is one process's, through the same), which verifies its digest, and compared
+// with the recording. One that is missing, damaged or other
 // than the recording counts. It must be 0.
 //
 // # Guarantees

@@ -12,13 +12,13 @@ type Document struct {
 
 	// Unread are the files that could not be read, each error with name, reason and, where one is to blame, line.
 	Unread []error `json:"-"`
-	// Store is where the records were: embedded or redis.
+	// Store is where the records were: embedded, redis or local.
 	Store string `json:"-"`
 	// Kept says what Options.Keep left behind.
 	Kept Kept `json:"-"`
 }
 
-// Kept is what is left in Redis.
+// Kept is what is left in Redis or a directory.
 type Kept struct {
 	Keys int
 	// LookWith is the command that shows one record; empty where there is none. It has no password; redis-cli reads one

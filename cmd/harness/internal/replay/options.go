@@ -26,6 +26,8 @@ type Options struct {
 	Turns bool
 	// Redis is the address of one server: redis://, rediss:// or unix://. Empty: the embedded store.
 	Redis string
+	// Data is the directory of a local store, in which the records stay until they expire.
+	Data string
 	// Keep leaves the records in Redis until they expire. It needs an address, since the embedded store ends with the
 	// replay.
 	Keep bool
@@ -36,6 +38,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	o.Keep = o.Keep || o.Data != ""
 	if o.executor == nil {
 		o.executor = func(x boundary.Executor) boundary.Executor { return x }
 	}
@@ -49,8 +52,10 @@ func (o Options) check() error {
 	switch {
 	case len(o.Files) == 0:
 		return &OptionError{Reason: "no file is named"}
-	case o.Keep && o.Redis == "":
-		return &OptionError{Reason: "records can be kept only in a Redis that is named"}
+	case o.Redis != "" && o.Data != "":
+		return &OptionError{Reason: "a Redis and a directory are named, records are in one of them"}
+	case o.Keep && o.Redis == "" && o.Data == "":
+		return &OptionError{Reason: "records can be kept only in a Redis or a directory that is named"}
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/toolharness/harness/cmd/harness/internal/place"
 	"github.com/toolharness/harness/projector"
 	"github.com/toolharness/harness/projector/text"
-	"github.com/toolharness/harness/redisstore"
 )
 
 // Scope is whose runs those of a replay are.
@@ -36,7 +35,7 @@ type replay struct {
 	options  Options
 	screen   Screen
 	place    *place.Place
-	second   *redisstore.Store // reads what was stored
+	second   *place.Again // reads what was stored
 	boundary *boundary.ToolBoundary
 	project  projector.Projector
 
@@ -77,7 +76,7 @@ func Run(ctx context.Context, o Options, screen Screen) (document Document, err 
 }
 
 func (r *replay) open(ctx context.Context) (err error) {
-	if r.place, err = place.Open(ctx, r.options.Redis); err != nil {
+	if r.place, err = place.Open(ctx, place.Where{Redis: r.options.Redis, Data: r.options.Data}); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
 	if r.second, err = r.place.Again(ctx); err != nil {
@@ -121,16 +120,16 @@ func read(name string) ([]conversation.Conversation, error) {
 	return conversation.Read(name, data)
 }
 
-// kept looks from outside at what stays behind.
+// kept looks at what stays behind, on a server from outside.
 func (r *replay) kept(ctx context.Context) (err error) {
 	if !r.options.Keep {
 		return nil
 	}
-	k := Kept{NeedsPassword: r.place.Outside.NeedsPassword()}
+	k := Kept{NeedsPassword: r.place.NeedsPassword()}
 	if r.look != nil {
-		k.LookWith = r.place.Outside.Command(place.RecordOf(r.look.RunKey, r.look.Call))
+		k.LookWith = r.place.Command(r.look.RunKey, r.look.Call)
 	}
-	k.Keys, err = r.place.Outside.CountSeries(ctx, r.scope, r.series)
+	k.Keys, err = r.place.CountSeries(ctx, r.scope, r.series)
 	r.document.Kept = k
 	return err
 }

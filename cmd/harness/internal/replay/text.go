@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolharness/harness/boundary"
 	"github.com/toolharness/harness/cmd/harness/internal/console"
+	"github.com/toolharness/harness/cmd/harness/internal/place"
 )
 
 // Text is a [Screen] for people: on a terminal a bar while a file is replayed, and a table at the end. Names of files are
@@ -59,11 +60,11 @@ func (t *Text) End(d Document) {
 	t.codes("failed", d.failed)
 	t.out.Line("")
 	if d.RawMismatch > 0 {
-		t.out.Line("%s", t.out.Alert(fmt.Sprintf("%d of %d ready results, read back through a second client, are not what was recorded.", d.RawMismatch, d.Ready)))
+		t.out.Line("%s", t.out.Alert(fmt.Sprintf("%d of %d ready results, %s, are not what was recorded.", d.RawMismatch, d.Ready, readBack(d.Store))))
 	} else {
-		t.out.Line("All %d ready results, read back through a second client, are what was recorded. Store: %s.", d.Ready, d.Store)
+		t.out.Line("All %d ready results, %s, are what was recorded. Store: %s.", d.Ready, readBack(d.Store), d.Store)
 	}
-	t.left(d.Kept)
+	t.left(d.Store, d.Kept)
 }
 
 func (t *Text) table(d Document) {
@@ -111,12 +112,20 @@ func (t *Text) codes(how string, codes map[boundary.Code]int) {
 	}
 }
 
-func (t *Text) left(k Kept) {
+// readBack says how results were read again: one process has a local store, and one client in it.
+func readBack(store string) string {
+	if store == place.NameLocal {
+		return "read back from the file"
+	}
+	return "read back through a second client"
+}
+
+func (t *Text) left(store string, k Kept) {
 	if k.Keys == 0 {
 		return
 	}
 	t.out.Line("")
-	t.out.Line("%d keys are left in Redis until they expire.", k.Keys)
+	t.out.Line("%s until they expire.", place.Left(store, k.Keys))
 	if k.LookWith == "" {
 		return
 	}
