@@ -73,7 +73,11 @@ func entry(tool string, body func(context.Context, boundary.Input, io.Writer) er
 
 func processTools() []boundary.Tool {
 	tool := func(name string, effect canonical.Effect, text string) boundary.Tool {
-		return boundary.Tool{Name: name, Effect: effect, Executor: entry(name, says(text)), Timeout: 200 * time.Millisecond}
+		t := boundary.Tool{Name: name, Effect: effect, Executor: entry(name, says(text)), Timeout: 10 * time.Second}
+		if name == "deadly" {
+			t.Timeout = 200 * time.Millisecond // it dies, and is overdue so much earlier
+		}
+		return t
 	}
 	return []boundary.Tool{
 		tool("lookup", canonical.EffectRead, `{"found":1}`), tool("decline", canonical.EffectWrite, `{"success":false}`),

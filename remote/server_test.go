@@ -120,7 +120,6 @@ func TestR36_R37_unstored_sources_are_kept_and_repaired_by_the_host(t *testing.T
 		r := newRig(t, at, rigOptions{
 			store: func(s canonical.Store) canonical.Store { cut = &cutStore{Store: s}; return cut },
 			server: func(c *remote.ServerConfig) {
-				c.Boundary.Limits.ClosingTimeout = 200 * time.Millisecond
 				c.Boundary.OnRetained = func(_ context.Context, k boundary.Retained) { told = append(told, k) }
 			},
 		})

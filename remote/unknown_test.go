@@ -302,8 +302,7 @@ func (c *cutStore) Settle(ctx context.Context, e canonical.Ending) (canonical.En
 func TestR26_S113_barrier_stays_while_the_store_fails(t *testing.T) {
 	onStores(t, func(t *testing.T, at func(*testing.T) place) {
 		var cut *cutStore
-		r := newRig(t, at, rigOptions{local2: func(s canonical.Store) canonical.Store { cut = &cutStore{Store: s}; return cut },
-			local: func(c *boundary.Config) { c.Limits.ClosingTimeout = 200 * time.Millisecond }})
+		r := newRig(t, at, rigOptions{local2: func(s canonical.Store) canonical.Store { cut = &cutStore{Store: s}; return cut }})
 		r.loop.DropReplies(remote.MethodExecute, 1)
 		failed(t, r.call("c1", "pay", `{}`), lifecycle.OutcomeUnknown, boundary.Unknown)
 		cut.mu.Lock()
@@ -327,8 +326,7 @@ func TestR26_S113_barrier_stays_while_the_store_fails(t *testing.T) {
 func TestR17_settled_but_not_stored(t *testing.T) {
 	onStores(t, func(t *testing.T, at func(*testing.T) place) {
 		var cut *cutStore
-		r := newRig(t, at, rigOptions{local2: func(s canonical.Store) canonical.Store { cut = &cutStore{Store: s}; return cut },
-			local: func(c *boundary.Config) { c.Limits.ClosingTimeout = 200 * time.Millisecond }})
+		r := newRig(t, at, rigOptions{local2: func(s canonical.Store) canonical.Store { cut = &cutStore{Store: s}; return cut }})
 		cut.mu.Lock()
 		cut.cut = true
 		cut.mu.Unlock()
