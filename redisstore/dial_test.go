@@ -91,7 +91,7 @@ func TestDial_single(t *testing.T) {
 func fewRights(more ...any) []any {
 	rights := []any{"acl", "setuser", "few", "on", ">s3cr@t/:", "resetchannels", "-@all", "~harness:v1:*"}
 	for _, command := range strings.Fields("eval evalsha multi exec ping hello auth info type time hset hget hmget hexists hdel hkeys " +
-		"hstrlen hincrby del pexpireat pttl zadd zrem zcount zscore zrange zrangebyscore") {
+		"hlen hstrlen hincrby del pexpireat pttl zadd zrem zcount zscore zrange zrangebyscore") {
 		rights = append(rights, "+"+command)
 	}
 	return append(rights, more...)
