@@ -117,6 +117,7 @@ func (l *ledger) mayCharge(a canonical.Admission) error {
 func (r *run) admit(a admission, effects []effect) *record {
 	l, now := &r.ledger, r.t.now
 	l.LastSeq++
+	l.Open++
 	l.Tools[a.Tool]++
 	l.Reserved += a.Reserve
 	r.keep()

@@ -168,6 +168,7 @@ func (r *run) ended(rec *record, v lifecycle.Completion, effects []effect) {
 	rec.State, rec.Code, rec.Evidence, rec.Execution = v.State, v.Code, v.Evidence, v.Execution
 	rec.Ended = r.t.now.UnixMilli()
 	r.keepRecord(rec)
+	r.ledger.Open--
 	r.ledger.Reserved += rec.held() - rec.Reserve
 	r.keep()
 	r.t.delete(r.b, prefixOpen+number(rec.Due)+rec.call.String())

@@ -89,7 +89,9 @@
 // # Not guaranteed
 //
 // bbolt's pages have no checksums. A flipped bit in the name of a run's bucket makes
-// the run look missing, and one in the tree may hide what stands below it. Freed
+// the run look missing, one in the tree may hide what stands below it, and one in a
+// key can hide a settlement, or a run from the list of its scope with what it has
+// reserved (TestFlippedBit counts them). Freed
 // pages keep their bytes until they are used again, and the file never shrinks: who
 // must not leave traces removes the file. It is not encrypted; it is readable by its
 // owner alone (0600).

@@ -1,6 +1,7 @@
 package localstore
 
 import (
+	"context"
 	"runtime"
 
 	bolt "go.etcd.io/bbolt"
@@ -65,3 +66,25 @@ var Seal = seal
 
 // Number writes a number as the file has it.
 func Number(n int64) []byte { return []byte(number(n)) }
+
+// Panicking reads a page that does not fit.
+func (s *Store) Panicking() error {
+	return s.view(context.Background(), "test", func(*tx) error { panic("page 7: invalid") })
+}
+
+// Failing writes something, and then fails.
+func (s *Store) Failing(err error) error {
+	return s.write(context.Background(), "test", func(t *tx) error {
+		t.put(t.bucket(bucketFile), "half", []byte("half"))
+		return err
+	})
+}
+
+// Left reports whether what Failing wrote is there.
+func (s *Store) Left() (left bool) {
+	err := s.db.View(func(tx *bolt.Tx) error {
+		left = tx.Bucket([]byte(bucketFile)).Get([]byte("half")) != nil
+		return nil
+	})
+	return left || err != nil
+}

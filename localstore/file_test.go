@@ -49,6 +49,9 @@ func TestOpen_again(t *testing.T) {
 	if ref, _ := head[0].Reference(); ref.Strength != evidence.StrengthFsync {
 		t.Errorf("strength = %q, want %q", ref.Strength, evidence.StrengthFsync)
 	}
+	if db := second.DB(); db.NoSync || db.NoGrowSync || db.NoFreelistSync {
+		t.Error("a commit does not wait for the disk")
+	}
 	info, err := os.Stat(path)
 	must(t, err)
 	if info.Mode().Perm() != 0o600 {

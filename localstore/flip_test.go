@@ -103,7 +103,7 @@ func filled(t *testing.T, path string, clock *fakes.Clock, sizes []int) []string
 	s, err := localstore.Open(path, &localstore.Options{Now: clock.Now})
 	must(t, err)
 	o := opening("run")
-	o.Budget, o.Quota = canonical.Budget{Calls: 50, PerTool: 50, Bytes: 1 << 30}, canonical.Quota{Records: 100}
+	o.Budget, o.Quota = canonical.Budget{Calls: 90, PerTool: 90, Bytes: 1 << 30}, canonical.Quota{Records: 100}
 	state, err := s.OpenRun(ctx, o)
 	must(t, err)
 	var calls []string

@@ -20,6 +20,7 @@ type ledger struct {
 	Damaged    bool           `json:"damaged,omitempty"`
 	LastSeq    int64          `json:"last_seq"`
 	Reserved   int64          `json:"reserved"`
+	Open       int            `json:"open"` // calls that are PROJECTING
 	Tools      map[string]int `json:"tools"`
 }
 

@@ -107,10 +107,13 @@ func (rec *record) head(run canonical.RunKey) canonical.Head {
 }
 
 // openCalls lists the calls that are PROJECTING, in order of due time. One whose
-// record has expired is no longer open; nobody can end it.
+// record has expired is no longer open; nobody can end it. Fewer entries than the
+// ledger counts are damage.
 func (r *run) openCalls() ([]canonical.OpenCall, error) {
 	var calls []canonical.OpenCall
+	entries := 0
 	err := r.each(prefixOpen, "", func(rest string) (bool, error) {
+		entries++
 		due, call, err := numbered(rest)
 		if err != nil {
 			return false, err
@@ -120,6 +123,9 @@ func (r *run) openCalls() ([]canonical.OpenCall, error) {
 		}
 		return true, nil
 	})
+	if err == nil && entries < r.ledger.Open {
+		err = canonical.ErrCorrupt
+	}
 	return calls, err
 }
 

@@ -9,6 +9,6 @@ import (
 // TestWalk compares the store with the suite's model, message by message.
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	storetest.Walk(t, storetest.WalkOptions{Seed: 11, Ops: 20_000},
+	storetest.Walk(t, storetest.WalkOptions{Seed: 11, Ops: 10_000},
 		storetest.NamedHarness{Name: "local", Open: localHarness})
 }
