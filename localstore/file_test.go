@@ -93,51 +93,58 @@ func TestOpen_time(t *testing.T) {
 	}
 }
 
+// harm makes a file, or changes one.
+type harm func(t *testing.T, path string)
+
+// inBucket changes one bucket of a database, which it makes where there is none.
+func inBucket(name string, fill func(b *bolt.Bucket) error) harm {
+	return func(t *testing.T, path string) {
+		db, err := bolt.Open(path, 0o600, nil)
+		must(t, err)
+		must(t, db.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists([]byte(name))
+			if err != nil {
+				return err
+			}
+			return fill(b)
+		}))
+		must(t, db.Close())
+	}
+}
+
+// ours is a file of the store, harmed.
+func ours(do harm) harm {
+	return func(t *testing.T, path string) {
+		s, err := localstore.Open(path, nil)
+		must(t, err)
+		work(t, s, "run-1", map[string][]byte{"a": make([]byte, 100_000)})
+		must(t, s.Close())
+		do(t, path)
+	}
+}
+
 func TestOpen_what_cannot_be_used(t *testing.T) {
 	t.Parallel()
-	bucket := func(name string, fill func(b *bolt.Bucket) error) func(t *testing.T, path string) {
-		return func(t *testing.T, path string) {
-			db, err := bolt.Open(path, 0o600, nil)
-			must(t, err)
-			must(t, db.Update(func(tx *bolt.Tx) error {
-				b, err := tx.CreateBucketIfNotExists([]byte(name))
-				if err != nil {
-					return err
-				}
-				return fill(b)
-			}))
-			must(t, db.Close())
-		}
-	}
-	ours := func(harm func(t *testing.T, path string)) func(t *testing.T, path string) {
-		return func(t *testing.T, path string) {
-			s, err := localstore.Open(path, nil)
-			must(t, err)
-			work(t, s, "run-1", map[string][]byte{"a": make([]byte, 100_000)})
-			must(t, s.Close())
-			harm(t, path)
-		}
-	}
 	for name, c := range map[string]struct {
-		make func(t *testing.T, path string)
+		make harm
 		want error
 	}{
 		"text": {func(t *testing.T, path string) {
 			must(t, os.WriteFile(path, []byte(strings.Repeat("text ", 10_000)), 0o600))
 		}, localstore.ErrDamaged},
 		"a few bytes":       {func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("x"), 0o600)) }, localstore.ErrDamaged},
-		"another program's": {bucket("theirs", func(b *bolt.Bucket) error { return b.Put([]byte("k"), []byte("v")) }), localstore.ErrForeignFile},
-		"another program's of our name": {bucket("harness", func(b *bolt.Bucket) error { return b.Put([]byte("format"), []byte("theirs")) }),
+		"another program's": {inBucket("theirs", func(b *bolt.Bucket) error { return b.Put([]byte("k"), []byte("v")) }), localstore.ErrForeignFile},
+		"another program's of our name": {inBucket("harness", func(b *bolt.Bucket) error { return b.Put([]byte("format"), []byte("theirs")) }),
 			localstore.ErrForeignFile},
-		"a newer format": {ours(bucket("harness", func(b *bolt.Bucket) error {
+		"a newer format": {ours(inBucket("harness", func(b *bolt.Bucket) error {
 			return b.Put([]byte("format"), localstore.Seal("harness", "format", localstore.Number(localstore.FormatVersion+1)))
 		})), localstore.ErrNewerFormat},
-		"a newer seal": {ours(bucket("harness", func(b *bolt.Bucket) error {
+		"a newer seal": {ours(inBucket("harness", func(b *bolt.Bucket) error {
 			v := localstore.Seal("harness", "format", localstore.Number(localstore.FormatVersion))
 			v[1]++
 			return b.Put([]byte("format"), v)
 		})), localstore.ErrNewerFormat},
-		"without its time": {ours(bucket("harness", func(b *bolt.Bucket) error { return b.Delete([]byte("clock")) })), localstore.ErrDamaged},
+		"without its time": {ours(inBucket("harness", func(b *bolt.Bucket) error { return b.Delete([]byte("clock")) })), localstore.ErrDamaged},
 		"cut off":          {ours(func(t *testing.T, path string) { must(t, os.Truncate(path, 20_000)) }), localstore.ErrDamaged},
 		"both first pages gone": {ours(func(t *testing.T, path string) {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
