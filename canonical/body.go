@@ -2,7 +2,6 @@ package canonical
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 )
 
@@ -23,10 +22,7 @@ func (b Body) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"%d bytes
 func (b Body) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d bytes", len(b)), nil }
 
 // SHA256 is the digest of b in lower-case hex.
-func (b Body) SHA256() string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
+func (b Body) SHA256() string { return sumText(sha256.Sum256(b)) }
 
 // Clone returns a copy that shares no memory with b; nil stays nil.
 func (b Body) Clone() Body {

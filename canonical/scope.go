@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash"
 	"unicode/utf8"
 )
 
@@ -31,11 +30,9 @@ func (s Scope) Validate() error {
 // Digest is the first 128 bits of SHA-256 over the length-prefixed fields, in
 // lower-case hex. Length prefixes keep ("ab","c") and ("a","bc") apart.
 func (s Scope) Digest() string {
-	h := sha256.New()
-	writeField(h, s.Tenant)
-	writeField(h, s.Owner)
-	writeField(h, s.Namespace)
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	var room [3 * (8 + MaxScopeField)]byte // so that it stays on the stack: a store asks for it with every message
+	text := appendField(appendField(appendField(room[:0], s.Tenant), s.Owner), s.Namespace)
+	return sumText(sha256.Sum256(text))[:2*16]
 }
 
 // Principal says on whose behalf a run acts. Trusted host input, kept in every
@@ -79,18 +76,24 @@ type Identity struct {
 // differs for other bytes, so an executor may hand it to an outside service as
 // an idempotency key.
 func (id Identity) OperationKey(request []byte) string {
-	h := sha256.New()
-	for _, part := range []string{id.Scope.Tenant, id.Scope.Owner, id.Scope.Namespace,
-		string(id.Run), string(id.Call.Turn), string(id.Call.ID)} {
-		writeField(h, part)
+	parts := [...]string{id.Scope.Tenant, id.Scope.Owner, id.Scope.Namespace, string(id.Run), string(id.Call.Turn), string(id.Call.ID)}
+	size := 8 * (len(parts) + 1)
+	for _, part := range parts {
+		size += len(part)
 	}
-	writeField(h, string(request))
-	return hex.EncodeToString(h.Sum(nil))
+	text := make([]byte, 0, size+len(request))
+	for _, part := range parts {
+		text = appendField(text, part)
+	}
+	return sumText(sha256.Sum256(appendField(text, request)))
 }
 
-func newHash() hash.Hash { return sha256.New() }
-
-func sumHex(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+// sumText is a digest in lower-case hex.
+func sumText(sum [sha256.Size]byte) string {
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
+}
 
 type field struct{ name, text string }
 
@@ -106,9 +109,7 @@ func checkFields(fields []field) error {
 	return nil
 }
 
-func writeField(h hash.Hash, text string) {
-	var size [8]byte
-	binary.BigEndian.PutUint64(size[:], uint64(len(text)))
-	h.Write(size[:])
-	h.Write([]byte(text))
+// appendField appends a field with its length before it.
+func appendField[T string | []byte](to []byte, field T) []byte {
+	return append(binary.BigEndian.AppendUint64(to, uint64(len(field))), field...)
 }

@@ -34,15 +34,14 @@ func (s *Store) admission(ctx context.Context, a canonical.Admission) (delivery,
 	if err != nil {
 		return delivery{}, trouble(ctx, "admit", err)
 	}
-	k := s.keys(a.Run)
-	return delivery{script: s.lua.admit, holder: k.ledger(), acks: s.acks, message: message{
-		keys: []string{k.ledger(), k.record(a.Call), k.order(), k.open(), k.effects()},
-		args: []any{
-			version(), a.Call.String(), string(a.Claim), string(a.EvidenceID), a.Tool, string(a.Effect),
-			[]byte(a.Request), meta, a.Reserve, a.ToolBudget, a.NotAfter.UnixMilli(),
-			a.Timeout.Milliseconds(), a.Closing.Milliseconds(), a.TTL.Milliseconds(), a.Seen,
-		},
-	}}, nil
+	name := a.Call.String()
+	keys := s.keys(a.Run).list("run", "call:"+name, "order", "open", "effects")
+	args := newArguments(6, 7, 2)
+	args.text(version(), name, string(a.Claim), string(a.EvidenceID), a.Tool, string(a.Effect))
+	args.bytes(a.Request, meta)
+	args.number(a.Reserve, int64(a.ToolBudget), a.NotAfter.UnixMilli(),
+		a.Timeout.Milliseconds(), a.Closing.Milliseconds(), a.TTL.Milliseconds(), a.Seen)
+	return delivery{script: s.lua.admit, holder: keys[0], acks: s.acks, message: message{keys: keys, args: args.list}}, nil
 }
 
 func admissionAnswer(call canonical.CallName, r reply) (canonical.Admitted, error) {

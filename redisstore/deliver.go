@@ -129,13 +129,15 @@ func elsewhere(err error) bool {
 
 // put writes fields and makes sure that they stay only on a living key.
 func (s *Store) put(ctx context.Context, p redis.Pipeliner, d delivery, fields []field) {
-	pairs := make([]any, 0, 2*len(fields))
-	attach := message{keys: []string{d.holder}, args: []any{d.expires}}
-	for _, f := range fields {
-		pairs = append(pairs, f.name, f.bytes)
-		attach.args = append(attach.args, f.name)
+	set := make([]any, 2, 2+2*len(fields))
+	set[0], set[1] = "hset", d.holder
+	attach := message{keys: []string{d.holder}, args: make([]any, 1, 1+len(fields))}
+	attach.args[0] = d.expires
+	for i := range fields {
+		set = append(set, &fields[i].name, fields[i].bytes)
+		attach.args = append(attach.args, &fields[i].name)
 	}
-	p.Do(ctx, append([]any{"hset", d.holder}, pairs...)...)
+	p.Do(ctx, set...)
 	s.lua.attach.by(ctx, p, true, attach)
 }
 

@@ -20,14 +20,18 @@ func (s *Store) Save(ctx context.Context, m canonical.Saving) (canonical.Ended, 
 	}
 	var p parcel
 	p.add(raw)
-	k := s.keys(m.Run)
+	name := m.Call.String()
+	keys := s.keys(m.Run).list("run", "call:"+name, "effects")
+	args := newArguments(6+len(p.inline), 1, 1+len(p.inline))
+	args.text(version(), name, string(m.Claim))
+	args.number(m.Seen)
+	args.text(raw.desc.SHA256)
+	args.bytes(meta)
+	args.text(strings.Join(p.names, " "), p.sent())
+	p.put(&args)
 	r, err := s.deliver(ctx, delivery{
-		script: s.lua.save, holder: k.record(m.Call), expires: "", fields: p.beside, acks: s.acks,
-		message: message{
-			keys: []string{k.ledger(), k.record(m.Call), k.effects()},
-			args: append([]any{version(), m.Call.String(), string(m.Claim), m.Seen,
-				raw.desc.SHA256, meta, strings.Join(p.names, " "), p.sent()}, p.inline...),
-		},
+		script: s.lua.save, holder: keys[1], expires: "", fields: p.beside, acks: s.acks,
+		message: message{keys: keys, args: args.list},
 	})
 	if err != nil {
 		return canonical.Ended{}, trouble(ctx, "save", err)
@@ -106,16 +110,21 @@ func (s *Store) completion(e canonical.Ending) (delivery, error) {
 	if err != nil {
 		return delivery{}, err
 	}
-	k := s.keys(e.Run)
+	name := e.Call.String()
+	keys := s.keys(e.Run).list("run", "call:"+name, "open", "effects")
 	all := parcel{beside: append(rawParcel.beside, bodies.beside...), inline: append(rawParcel.inline, bodies.inline...)}
+	args := newArguments(11+len(all.inline), 1, 2+len(all.inline))
+	args.text(version(), name, string(e.Claim))
+	args.number(e.Seen)
+	args.text(string(e.Verdict.State), string(e.Verdict.Code), string(e.Verdict.Execution), e.Digest())
+	args.bytes(meta)
+	args.text(rawDigest)
+	args.bytes(rawMeta)
+	args.text(strings.Join(rawParcel.names, " "), strings.Join(bodies.names, " "), all.sent())
+	all.put(&args)
 	return delivery{
-		script: s.lua.complete, holder: k.record(e.Call), expires: "", fields: all.beside, pieces: pieces, acks: s.acks,
-		message: message{
-			keys: []string{k.ledger(), k.record(e.Call), k.open(), k.effects()},
-			args: append([]any{version(), e.Call.String(), string(e.Claim), e.Seen,
-				string(e.Verdict.State), string(e.Verdict.Code), string(e.Verdict.Execution), e.Digest(), meta,
-				rawDigest, rawMeta, strings.Join(rawParcel.names, " "), strings.Join(bodies.names, " "), all.sent()}, all.inline...),
-		},
+		script: s.lua.complete, holder: keys[1], expires: "", fields: all.beside, pieces: pieces, acks: s.acks,
+		message: message{keys: keys, args: args.list},
 	}, nil
 }
 

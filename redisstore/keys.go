@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/toolharness/harness/canonical"
 )
@@ -21,6 +22,25 @@ type runKeys struct{ base string }
 // keys returns the keys of run: <prefix>:v<major>:{<scope digest>:<run id>}:...
 func (s *Store) keys(run canonical.RunKey) runKeys {
 	return runKeys{base: s.prefix + ":v" + strconv.Itoa(canonical.SchemaVersion) + ":{" + run.Scope.Digest() + ":" + string(run.Run) + "}:"}
+}
+
+// list makes several keys in one piece of memory. The parts are what the methods
+// below put behind the base.
+func (k runKeys) list(parts ...string) []string {
+	size := 0
+	for _, part := range parts {
+		size += len(k.base) + len(part)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	keys := make([]string, len(parts))
+	for i, part := range parts {
+		from := all.Len()
+		all.WriteString(k.base)
+		all.WriteString(part)
+		keys[i] = all.String()[from:]
+	}
+	return keys
 }
 
 // ledger (hash): the run's state, deadline, budgets, counters, and the guard of

@@ -172,7 +172,7 @@ func isDigest(text string) bool {
 // script, long ones as fields that are written beside it.
 type parcel struct {
 	names  []string // of all, in order
-	inline []any    // name and bytes by turns
+	inline []field
 	beside []field
 }
 
@@ -186,18 +186,37 @@ func (p *parcel) add(pl payload) {
 	p.names = append(p.names, pl.names...)
 	for i, name := range pl.names {
 		if pl.desc.Size <= inlineBytes {
-			p.inline = append(p.inline, name, pl.parts[i])
+			p.inline = append(p.inline, field{name: name, bytes: pl.parts[i]})
 		} else {
 			p.beside = append(p.beside, field{name: name, bytes: pl.parts[i]})
 		}
 	}
 }
 
+// put appends name and bytes of those that are arguments.
+func (p *parcel) put(args *arguments) {
+	for _, f := range p.inline {
+		args.text(f.name)
+		args.bytes(f.bytes)
+	}
+}
+
 // sent lists name and size of the fields that travel beside the script.
 func (p *parcel) sent() string {
-	words := make([]string, 0, 2*len(p.beside))
-	for _, f := range p.beside {
-		words = append(words, f.name, strconv.Itoa(len(f.bytes)))
+	if len(p.beside) == 0 {
+		return ""
 	}
-	return strings.Join(words, " ")
+	size := 0
+	for _, f := range p.beside {
+		size += len(f.name) + 12
+	}
+	text := make([]byte, 0, size)
+	for i, f := range p.beside {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(append(text, f.name...), ' ')
+		text = strconv.AppendInt(text, int64(len(f.bytes)), 10)
+	}
+	return string(text)
 }

@@ -122,8 +122,8 @@ func TestPayload_parcel_sorts_by_size(t *testing.T) {
 	small, large := cut(kindAgent, "c", randomBody(1, inlineBytes), ""), cut(kindRaw, "c", randomBody(2, inlineBytes+1), "")
 	p.add(small)
 	p.add(large)
-	if len(p.inline) != 2 || p.inline[0] != small.names[0] || len(p.beside) != 1 || p.beside[0].name != large.names[0] {
-		t.Errorf("inline %v, beside %v", p.inline[0], p.beside[0].name)
+	if len(p.inline) != 1 || p.inline[0].name != small.names[0] || string(p.inline[0].bytes) != string(small.parts[0]) || len(p.beside) != 1 || p.beside[0].name != large.names[0] {
+		t.Errorf("inline %v, beside %v", p.inline[0].name, p.beside[0].name)
 	}
 	if want := large.names[0] + " " + strconv.Itoa(inlineBytes+1); p.sent() != want {
 		t.Errorf("sent %q, want %q", p.sent(), want)

@@ -52,6 +52,7 @@ type script struct {
 	source  string
 	text    string // the source without what its header says behind the first line
 	digest  string // SHA-1 of the text, by which a server caches it
+	sha     any    // the digest, as an argument
 	keys    int
 	args    int              // fixed arguments
 	open    bool             // more arguments may follow
@@ -102,7 +103,8 @@ type words = map[string][]int
 func newScript(name, source string, keys, args int, open bool, replies words) *script {
 	text := short(source)
 	sum := sha1.Sum([]byte(text))
-	return &script{name: name, source: source, text: text, digest: hex.EncodeToString(sum[:]), keys: keys, args: args, open: open, replies: replies}
+	digest := hex.EncodeToString(sum[:])
+	return &script{name: name, source: source, text: text, digest: digest, sha: digest, keys: keys, args: args, open: open, replies: replies}
 }
 
 // short is a script as it is sent: its first line, which names it, and its code. A
@@ -119,22 +121,67 @@ func short(source string) string {
 
 // commander is what a script needs of a client or of a pipeline.
 type commander interface {
-	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
-	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+	Process(ctx context.Context, cmd redis.Cmder) error
 }
 
-// by sends the script to c, by its digest or, where whole is set, by its text.
+// by sends the script to c, by its digest or, where whole is set, by its text. What
+// became of it is in the command.
 func (sc *script) by(ctx context.Context, c commander, whole bool, m message) *redis.Cmd {
+	args := make([]any, 0, 3+len(m.keys)+len(m.args))
 	if whole {
-		return c.Eval(ctx, sc.text, m.keys, m.args...)
+		args = append(args, "eval", sc.text)
+	} else {
+		args = append(args, "evalsha", sc.sha)
 	}
-	return c.EvalSha(ctx, sc.digest, m.keys, m.args...)
+	args = append(args, len(m.keys))
+	for _, key := range m.keys {
+		args = append(args, key)
+	}
+	cmd := redis.NewCmd(ctx, append(args, m.args...)...)
+	cmd.SetFirstKeyPos(3) // for a cluster; every script has a key
+	_ = c.Process(ctx, cmd)
+	return cmd
 }
 
 // message is what one delivery of a script carries.
 type message struct {
 	keys []string
 	args []any
+}
+
+// arguments collects those of a message. The client takes a pointer as it takes what
+// it points at, and a value in an interface is an allocation of its own.
+type arguments struct {
+	list    []any
+	texts   []string
+	numbers []int64
+}
+
+// newArguments has room for so many.
+func newArguments(texts, numbers, bodies int) arguments {
+	return arguments{
+		list: make([]any, 0, texts+numbers+bodies), texts: make([]string, 0, texts), numbers: make([]int64, 0, numbers),
+	}
+}
+
+func (a *arguments) text(list ...string) {
+	for _, t := range list {
+		a.texts = append(a.texts, t)
+		a.list = append(a.list, &a.texts[len(a.texts)-1])
+	}
+}
+
+func (a *arguments) number(list ...int64) {
+	for _, n := range list {
+		a.numbers = append(a.numbers, n)
+		a.list = append(a.list, &a.numbers[len(a.numbers)-1])
+	}
+}
+
+func (a *arguments) bytes(list ...[]byte) {
+	for _, b := range list {
+		a.list = append(a.list, b)
+	}
 }
 
 // run sends a script in one trip and, where the server does not know it, once

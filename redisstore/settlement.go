@@ -86,11 +86,16 @@ func (s *Store) lateDelivery(e canonical.Ending, raw canonical.Raw, expires stri
 		return delivery{}, err
 	}
 	k := s.keys(e.Run)
+	args := newArguments(5+len(p.inline), 0, 1+len(p.inline))
+	args.text(version(), string(e.Claim), e.Digest())
+	args.bytes(meta)
+	args.text(strings.Join(p.names, " "), p.sent())
+	p.put(&args)
 	return delivery{
 		script: s.lua.settle, holder: k.settled(e.Call), expires: expires, fields: p.beside,
 		message: message{
 			keys: []string{k.ledger(), k.record(e.Call), k.settled(e.Call)},
-			args: append([]any{version(), string(e.Claim), e.Digest(), meta, strings.Join(p.names, " "), p.sent()}, p.inline...),
+			args: args.list,
 		},
 	}, nil
 }
