@@ -32,7 +32,8 @@ func (p *Place) told(ctx context.Context, runs []canonical.RunKey) ([]Key, error
 		keys = append(keys, records...)
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.Compact(keys), nil
+	// A run that is named twice was asked about at two moments.
+	return slices.CompactFunc(keys, func(a, b Key) bool { return a.Name == b.Name }), nil
 }
 
 // records are those of one run that are there.
