@@ -44,7 +44,6 @@ race: ## Run all tests with the race detector (needs a C compiler)
 # it would be half an hour.
 race-quick: ## Run the tests of concurrent packages with the race detector
 	@go test -race ./boundary ./fakes ./runprogress ./projector ./remote/...
-	@go test -race -run 'TestT64|TestBatch' ./redisstore
 
 fuzz: ## Fuzz every target for FUZZTIME (1m) each
 	@.ci/fuzz $(FUZZTIME)
@@ -82,6 +81,5 @@ check: ## All that must hold, as CI runs it (needs a C compiler)
 	@mkdir -p $(dir $(EVENTS))
 	@go run ./internal/scenarios -save $(EVENTS)
 	@$(MAKE) --no-print-directory race-quick
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 	@$(MAKE) --no-print-directory bench BENCHTIME=1x
 	@go run ./internal/scenarios -packages -events $(EVENTS)

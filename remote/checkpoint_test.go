@@ -26,7 +26,7 @@ func TestR43_R44_S121_checkpoints_are_proven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"4111", "paid", "limit", string(r.run.Ticket().Token), "acme"} {
+		for _, word := range []string{"4111-secret", "paid", "limit", string(r.run.Ticket().Token), "acme"} {
 			if bytes.Contains(kept, []byte(word)) {
 				t.Errorf("the checkpoint has %q", word)
 			}
