@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/toolharness/harness/canonical"
 )
@@ -72,9 +73,26 @@ func cut(kind payloadKind, claim canonical.Claim, body canonical.Body, digest st
 		rest = rest[len(part):]
 		p.names = append(p.names, base+fieldJoiner+strconv.Itoa(len(p.parts)))
 		p.parts = append(p.parts, part)
-		p.desc.Pieces = append(p.desc.Pieces, piece{Size: int64(len(part)), SHA256: canonical.Body(part).SHA256()})
 	}
+	p.desc.Pieces = describe(p.parts)
 	return p
+}
+
+// describe digests pieces, half of them on a second processor: their caller waits,
+// and they take as long as anything else that is done with a large body.
+func describe(parts [][]byte) []piece {
+	pieces := make([]piece, len(parts))
+	digest := func(from, to int) {
+		for i := from; i < to; i++ {
+			pieces[i] = piece{Size: int64(len(parts[i])), SHA256: canonical.Body(parts[i]).SHA256()}
+		}
+	}
+	var other sync.WaitGroup
+	half := len(parts) / 2
+	other.Go(func() { digest(half, len(parts)) })
+	digest(0, half)
+	other.Wait()
+	return pieces
 }
 
 // cutRaw describes a raw result. Without bytes it has a descriptor and no field.
